@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
@@ -21,30 +22,49 @@ def late_condition(tasks: QuerySet[Task], now: datetime) -> Q:
     return Q(ended_at__isnull=True, pk__in=parts)
 
 
+@dataclass(frozen=True, slots=True)
+class OverrunningJob:
+    """Work of a station that takes longer than expected. `due`: when it should have ended; `expected`: seconds."""
+
+    job: int
+    token: int
+    task: int
+    kind: str
+    due: datetime
+    expected: float
+
+
 def overrunning_since(tasks: QuerySet[Task], now: datetime) -> dict[int, datetime]:
     """Return the tasks with work that takes longer than is expected of its station, by id, each with the instant at
     which it should have ended."""
+    overrunning: dict[int, datetime] = {}
+    for job in overrunning_jobs(tasks, now):
+        overrunning[job.task] = min(job.due, overrunning.get(job.task, job.due))
+    return overrunning
+
+
+def overrunning_jobs(tasks: QuerySet[Task], now: datetime) -> list[OverrunningJob]:
+    """Return the work of open tasks that takes longer than is expected of its station."""
     open_tasks = tasks.filter(ended_at__isnull=True).order_by()
     expected = {
         (version, key): seconds for version, key, seconds in expected_seconds_of_running_stations(open_tasks)
     }
     if not expected:
-        return {}
+        return []
     running = Job.objects.filter(
         state=Job.State.RUNNING,
         purpose=Purpose.STATION,
         station__in={key for _version, key in expected},
         task__in=open_tasks.values("pk"),
+        started_at__isnull=False,
     )
-    overrunning: dict[int, datetime] = {}
-    for task, version, key, started_at in running.values_list(
-        "task", "task__pinned", "station", "started_at"
-    ):
-        if started_at is not None and (seconds := expected.get((version, key))):
-            should_have_ended = started_at + timedelta(seconds=seconds)
-            if should_have_ended < now:
-                overrunning[task] = min(should_have_ended, overrunning.get(task, should_have_ended))
-    return overrunning
+    columns = ("pk", "token", "task", "kind", "started_at", "task__pinned", "station")
+    jobs = [
+        OverrunningJob(pk, token, task, kind, started_at + timedelta(seconds=seconds), seconds)
+        for pk, token, task, kind, started_at, version, key in running.values_list(*columns)
+        if started_at is not None and (seconds := expected.get((version, key)))
+    ]
+    return [job for job in jobs if job.due < now]
 
 
 def expected_seconds_of_running_stations(open_tasks: QuerySet[Task]) -> list[tuple[int, str, float]]:

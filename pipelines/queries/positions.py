@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,7 +14,11 @@ from pipelines.queries.failure_causes import FailureCause
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import wait_for_checks
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import ProblemAndRemedy, blocker_words
+from pipelines.routing.sentences.waits import (
+    ProblemAndRemedy,
+    blocker_words,
+    question_blockers_and_choices,
+)
 
 LONGEST = 2_000
 """Characters of a description that an address takes along."""
@@ -45,6 +50,21 @@ class PositionView:
     def is_movable_by_hand(self) -> bool:
         """It may be moved by hand: nothing has to be resolved first, and it waits for no sibling."""
         return "paused_by" not in self.token.wait and not self.token.waits_at_join
+
+    @property
+    def expected_end(self) -> datetime | None:
+        """Return when the program at work should have ended; None where nobody expects it, or a person is at work."""
+        job = self.job
+        if (
+            job is None
+            or job.state != Job.State.RUNNING
+            or not job.started_at
+            or job.kind in ("manual", "wait")
+        ):
+            return None
+        station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
+        seconds = station.limits.expected if station else None
+        return job.started_at + timedelta(seconds=seconds) if seconds else None
 
     @property
     def move_targets(self) -> list[tuple[str, str]]:
@@ -132,6 +152,14 @@ class PositionView:
         outcome = self.job.outcome if self.job else None
         blocked = self.token.status == Status.BLOCKED and "evaluation" not in self.token.wait
         return outcome if blocked and outcome else {}
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Answers that its station offers."""
+        if self.token.status != Status.BLOCKED or "evaluation" in self.token.wait:
+            return ()
+        blockers = self._blocking_outcome.get("blockers") or ()
+        return question_blockers_and_choices(self.token.wait, blockers)[2]
 
     @property
     def answer_words(self) -> tuple[str, ...]:

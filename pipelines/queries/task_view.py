@@ -242,17 +242,7 @@ class TaskView:
 
     @property
     def shortened_inputs(self) -> list[tuple[str, str]]:
-        """Inputs that were filled in, shortened for the facts."""
-        labels = {line_input.key: line_input.label or line_input.key for line_input in self.line.inputs}
-        files = {line_input.key for line_input in self.line.inputs if line_input.type == "file"}
-        filled = [
-            (labels.get(key, key), _short_text(value))
-            for key, value in versions.inputs_with_secrets_hidden(
-                self.task.pinned_id, self.task.inputs
-            ).items()
-            if key not in files
-        ]
-        return [(label, value) for label, value in filled if value]
+        return filled_inputs_with_labels(self.line, self.task)
 
     @property
     def uploaded_files(self) -> list[tuple[str, str, str, bool]]:
@@ -331,6 +321,15 @@ class TaskView:
     def takes_longer(self) -> bool:
         """Return whether what was expected is over."""
         return self.now > self.expected_end
+
+
+def filled_inputs_with_labels(line: ParsedLine, task: Task) -> list[tuple[str, str]]:
+    """Inputs that were filled in, but for files, shortened for the facts."""
+    labels = {line_input.key: line_input.label or line_input.key for line_input in line.inputs}
+    files = {line_input.key for line_input in line.inputs if line_input.type == "file"}
+    inputs = versions.inputs_with_secrets_hidden(task.pinned_id, task.inputs).items()
+    filled = [(labels.get(key, key), _short_text(value)) for key, value in inputs if key not in files]
+    return [(label, value) for label, value in filled if value]
 
 
 def _short_text(value: Any) -> str:

@@ -87,6 +87,16 @@ class InboxItem:
         return (self.due_at is None, self.due_at or self.since)
 
     @property
+    def question(self) -> str:
+        """Its sentence, without the choices that are buttons."""
+        return self.about.get("question") or self.sentence.text
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Answers that its station offers."""
+        return tuple(self.about.get("choices", ()))
+
+    @property
     def owner_and_project_keys(self) -> tuple[str, str]:
         return (self.task.project.owner.key, self.task.project.key)
 

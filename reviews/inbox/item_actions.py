@@ -169,5 +169,9 @@ def agents_url(need: InboxItem) -> str:
     return reverse("project-agents", args=[*need.owner_and_project_keys])
 
 
+def log_url(need: InboxItem) -> str:
+    return f"{need.task_url}?tab=log#panel"
+
+
 def task_url(need: InboxItem) -> str:
     return need.task_url

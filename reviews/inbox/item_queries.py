@@ -30,7 +30,11 @@ from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
-from pipelines.routing.sentences.waits import ProblemAndRemedy, blocker_words, wait_sentence_or_none
+from pipelines.routing.sentences.waits import (
+    ProblemAndRemedy,
+    question_blockers_and_choices,
+    wait_sentence_or_none,
+)
 from pipelines.templatetags.cuts import shortened
 from pipelines.web.tasks.escalation_cards import deadlock_card, escalation_card
 from pipelines.work.transport.local.instructions import rendered_instructions
@@ -86,23 +90,23 @@ def _filter_of_visible_reviews(viewer: InboxViewer) -> ReviewFilter:
     return ReviewFilter([project.pk for project in viewer.visible_projects], reader=viewer.user.pk)
 
 
-def _may_have_items_of_kind(viewer: InboxViewer, kind: str) -> bool:
-    """Return whether anybody may have an item of this kind: `reply`, `position`, `manual`, `escalation`, `deadlock` or
-    `permission`."""
+def may_have_items_of_kind(viewer: InboxViewer, kind: str) -> bool:
+    """Return whether anybody may have an item of this kind: `reply`, `position`, `manual`, `escalation`, `deadlock`,
+    `permission` or `late`."""
     # All kinds by one statement, since most people have none of most of them
     if viewer.present is None:
         [there] = fetch(
             PRESENT_KINDS,
             {"user": viewer.user.pk, "projects": [project.pk for project in viewer.visible_projects]},
         )
-        kinds = ("reply", "position", "manual", "escalation", "deadlock", "permission")
+        kinds = ("reply", "position", "manual", "escalation", "deadlock", "permission", "late")
         viewer.present = {kind for kind, is_present in zip(kinds, there, strict=True) if is_present}
     return kind in viewer.present
 
 
 def unanswered_reviewer_questions(viewer: InboxViewer) -> list[InboxItem]:
     """Questions that reviewers ask this person about a task of theirs, while the review is open."""
-    if not _may_have_items_of_kind(viewer, "reply"):
+    if not may_have_items_of_kind(viewer, "reply"):
         return []
     rows = (
         _unanswered_questions_of_open_reviews(viewer)
@@ -138,19 +142,19 @@ def count_items_up_to_limit_per_source(viewer: InboxViewer, limit: int) -> int:
     gates = len(ordered_visits_user_may_decide(viewer.user, _filter_of_visible_reviews(viewer), limit))
     gates += (
         _unanswered_questions_of_open_reviews(viewer)[:limit].count()
-        if _may_have_items_of_kind(viewer, "reply")
+        if may_have_items_of_kind(viewer, "reply")
         else 0
     )
     tokens = (
         _living_positions_of_waiting_tasks(viewer).filter(WAITING)[:limit].count()
-        if _may_have_items_of_kind(viewer, "position")
+        if may_have_items_of_kind(viewer, "position")
         else 0
     )
-    jobs = _running_manual_jobs(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "manual") else 0
-    jobs += _asked_permissions(viewer)[:limit].count() if _may_have_items_of_kind(viewer, "permission") else 0
+    jobs = _running_manual_jobs(viewer)[:limit].count() if may_have_items_of_kind(viewer, "manual") else 0
+    jobs += _asked_permissions(viewer)[:limit].count() if may_have_items_of_kind(viewer, "permission") else 0
     alarms: list[Escalation | Deadlock] = []
-    alarms += _open_escalations(viewer)[:limit] if _may_have_items_of_kind(viewer, "escalation") else ()
-    alarms += _open_deadlocks(viewer)[:limit] if _may_have_items_of_kind(viewer, "deadlock") else ()
+    alarms += _open_escalations(viewer)[:limit] if may_have_items_of_kind(viewer, "escalation") else ()
+    alarms += _open_deadlocks(viewer)[:limit] if may_have_items_of_kind(viewer, "deadlock") else ()
     # Whom an escalation asks is only known when its row is read
     return gates + tokens + jobs + sum(_may_viewer_answer_for(viewer, row) for row in alarms)
 
@@ -221,7 +225,7 @@ def tool_call_approvals(viewer: InboxViewer) -> Iterable[InboxItem]:
 
 def permission_items(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Calls of tools for which agents at work wait."""
-    if not _may_have_items_of_kind(viewer, "permission"):
+    if not may_have_items_of_kind(viewer, "permission"):
         return
     rows = (
         _asked_permissions(viewer)
@@ -266,7 +270,7 @@ def items_on_hold_otherwise(viewer: InboxViewer) -> Iterable[InboxItem]:
 
 def open_escalations_for_viewer_roles(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Open escalations for a role that this person has."""
-    if not _may_have_items_of_kind(viewer, "escalation"):
+    if not may_have_items_of_kind(viewer, "escalation"):
         return
     rows = (
         _open_escalations(viewer)
@@ -285,7 +289,7 @@ def open_escalations_for_viewer_roles(viewer: InboxViewer) -> Iterator[InboxItem
 
 def open_deadlocks_for_viewer_roles(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Open deadlocks for a role that this person has."""
-    if not _may_have_items_of_kind(viewer, "deadlock"):
+    if not may_have_items_of_kind(viewer, "deadlock"):
         return
     rows = _open_deadlocks(viewer).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
     for row in islice((row for row in rows if _may_viewer_answer_for(viewer, row)), LIMIT):
@@ -333,7 +337,7 @@ def _may_viewer_answer_for(viewer: InboxViewer, row: Escalation | Deadlock) -> b
 
 def running_manual_station_items(viewer: InboxViewer) -> Iterator[InboxItem]:
     """Manual stations that wait for whoever does them."""
-    if not _may_have_items_of_kind(viewer, "manual"):
+    if not may_have_items_of_kind(viewer, "manual"):
         return
     jobs = _running_manual_jobs(viewer).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
     for job in jobs[:LIMIT]:
@@ -349,7 +353,7 @@ def _living_position_items(viewer: InboxViewer, kind: str, among: str = "") -> l
     """Living positions, with what each waits for as the task page says it. `among`: of `POSITIONS`, if not `kind`."""
     if viewer.positions is None:
         viewer.positions = (
-            _first_position_ids_by_kind(viewer) if _may_have_items_of_kind(viewer, "position") else {}
+            _first_position_ids_by_kind(viewer) if may_have_items_of_kind(viewer, "position") else {}
         )
     ids = viewer.positions.get(among or kind)
     if not ids:
@@ -384,6 +388,7 @@ def _blockers_by_token(tokens: list[Token]) -> dict[int, list[Any] | None]:
 def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> InboxItem:
     line = versions.by_id(token.task.pinned_id)
     station = line.stations_by_key.get(token.station)
+    question, blocker_texts, choices = question_blockers_and_choices(token.wait, blockers)
     return InboxItem(
         kind,
         str(token.pk),
@@ -399,7 +404,9 @@ def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any
             "wait": token.wait,
             "answers": _two_evaluation_answers_or_empty(token),
             "metadata": fields_for_missing_metadata(line, token),
-            "blockers": [blocker_words(blocker) for blocker in blockers],
+            "question": question,
+            "blockers": blocker_texts,
+            "choices": choices if kind in ("blocked", "question") else (),
         },
     )
 

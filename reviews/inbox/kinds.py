@@ -20,7 +20,7 @@ from pipelines.web.shell.forms import (
     VersionedReasonForm,
 )
 from reviews.decision.review_access import MOST
-from reviews.inbox import item_actions, item_queries
+from reviews.inbox import item_actions, item_queries, late_items
 from reviews.inbox.item import Act, InboxItem, InboxKind, InboxViewer, Link, Verb
 from reviews.models import ReviewQuestion
 
@@ -93,6 +93,11 @@ KINDS: tuple[InboxKind, ...] = (
         "stuck", "Stuck", "The engine could not decide where the task goes.", Token, item_queries.stuck_items,
         (RETRY, Link("draw", "Change the line", item_actions.editor_url, item_actions.viewer_may_design_project),
          Link("migrate", "Migrate", item_actions.impact_url, item_actions.viewer_may_design_project), CANCEL),
+    ),
+    InboxKind(
+        "late", "Late", "A station takes longer than it expects.", Token, late_items.late_items,
+        (replace(RETRY, key="again", label="Run again"),
+         Link("log", "Open the log", item_actions.log_url), CANCEL),
     ),
     InboxKind(
         "escalation", "Escalations", "Somebody responsible decides how a task continues.", Escalation,
@@ -174,11 +179,10 @@ def _offered_verb(verb: Verb, need: InboxItem) -> OfferedVerb:
 
 def capped_count_text_of_needs(viewer: InboxViewer) -> str:
     """Return how much needs this person: “” for nothing, “200+” beyond what is counted."""
-    return (
-        capped_count_text_or_empty(item_queries.count_items_up_to_limit_per_source(viewer, MOST + 1))
-        if viewer.visible_projects
-        else ""
-    )
+    if not viewer.visible_projects:
+        return ""
+    count = item_queries.count_items_up_to_limit_per_source(viewer, MOST + 1)
+    return capped_count_text_or_empty(count + len(late_items.overrunning_programs(viewer)))
 
 
 def capped_count_text_or_empty(number: int) -> str:

@@ -70,7 +70,7 @@ def panels_of_home(
     return Panels(
         [_need_row(offered, late, following) for offered in offered_items[:FIRST]],
         _item_counts_text(offered_items),
-        len(late),
+        sum(offered.need.kind != "late" for offered in late),
         next((offered.need.key for offered in offered_items if offered.need.kind == "gate"), ""),
         _requested_rows(open_tasks_requested_by(user, viewer.visible_projects, listed, now)),
         troubled_positions(viewer.visible_projects, now, listed),

@@ -134,7 +134,9 @@ PRESENT_KINDS = """SELECT
     EXISTS (SELECT 1 FROM pipelines_job WHERE state = 'running' AND kind = 'manual'),
     EXISTS (SELECT 1 FROM pipelines_escalation WHERE state = 'open'),
     EXISTS (SELECT 1 FROM pipelines_deadlock WHERE state = 'open'),
-    EXISTS (SELECT 1 FROM pipelines_toolpermission WHERE state = 'open' AND due_at > clock_timestamp())"""
+    EXISTS (SELECT 1 FROM pipelines_toolpermission WHERE state = 'open' AND due_at > clock_timestamp()),
+    EXISTS (SELECT 1 FROM pipelines_job
+            WHERE state = 'running' AND purpose = 'station' AND kind NOT IN ('manual', 'wait'))"""
 
 
 # Claims

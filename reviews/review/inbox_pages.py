@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -19,7 +17,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from pipelines.engine.commands.tool_permissions import NOT_WAITING
 from pipelines.errors import Conflict, Invalid, Refused
 from pipelines.models import GateVisit, Job, Task, Token, ToolPermission
-from pipelines.queries import versions
 from pipelines.routing.document.line import Problem
 from pipelines.web.shell.forms import first_error, posted_metadata
 from pipelines.web.shell.page import (
@@ -32,9 +29,6 @@ from pipelines.web.shell.page import (
     sign_in_required,
 )
 from pipelines.web.tasks.start import StartField, start_fields
-from pipelines.work import logs
-from pipelines.work.results.text import Masker
-from pipelines.work.transport.local.station_values import task_masker
 from reviews.inbox.item import InboxKind, InboxViewer
 from reviews.inbox.item_queries import reported_station_or_empty
 from reviews.inbox.kinds import (
@@ -47,14 +41,12 @@ from reviews.inbox.kinds import (
 from reviews.inbox.list_selection import NEEDS_ME, ReviewList, review_list_from_address
 from reviews.inbox.lists import row_of_item_that_is_no_gate
 from reviews.inbox.panels import panels_of_home
-from reviews.review.detail import LOG_LINES, SHOWN_OUTPUT
 from reviews.review.list_pane import (
     count_tasks_moving_without_people,
     list_pane_context,
     next_or_first_item_url_or_empty,
 )
-from reviews.review.reports import ToolReports
-from reviews.review.steps import PathStep, artifacts_of_all_stations, last_step_of_each_station_ended_before
+from reviews.review.task_work import TaskWork
 
 WORKED = (Token, Job, ToolPermission)
 """What belongs to whoever operates; the others ask whom they name."""
@@ -333,56 +325,3 @@ def _is_htmx(request: SignedInRequest) -> bool:
 def _inbox_url_with_query(request: SignedInRequest) -> str:
     query = request.GET.urlencode()
     return reverse("needs-me") + (f"?{query}" if query else "")
-
-
-# Subject of an inbox item that is no review: what stations of its task did, and what tools found.
-
-
-class TaskWork(ToolReports):
-    """Work of one task, so far. `station`: what it is about; "" where that is what ran last."""
-
-    def __init__(self, task: Task, query: QueryDict | None = None, station: str = "") -> None:
-        line = versions.by_id(task.pinned_id)
-        super().__init__(
-            line, last_step_of_each_station_ended_before(task, line), artifacts_of_all_stations(task), query
-        )
-        self.task, self._about = task, station
-
-    @property
-    def _masker(self) -> Masker:
-        return task_masker(self.task)
-
-    @property
-    def last(self) -> PathStep | None:
-        """Step that it is about: another branch may have ended later."""
-        about = (step for step in self.steps if step.job.station == self._about)
-        return next(about, self.steps[-1] if self.steps else None)
-
-    @property
-    def job(self) -> Job | None:
-        return self.last.job if self.last else None
-
-    @property
-    def station(self) -> str:
-        return self.last.station if self.last else ""
-
-    @property
-    def output(self) -> str:
-        """Output as JSON, cut where a page could not show it."""
-        return self._output[:SHOWN_OUTPUT]
-
-    @property
-    def output_cut(self) -> int:
-        """Characters of it that are not shown."""
-        return max(0, len(self._output) - SHOWN_OUTPUT)
-
-    @cached_property
-    def _output(self) -> str:
-        outcome = (self.job.outcome or {}) if self.job else {}
-        if outcome.get("output") in (None, {}, []):
-            return ""
-        return json.dumps(outcome["output"], ensure_ascii=False, indent=2)
-
-    @cached_property
-    def log(self) -> logs.LogPart | None:
-        return logs.read_log_tail(self.job, self.job.attempt, LOG_LINES) if self.job else None

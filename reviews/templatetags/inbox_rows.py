@@ -97,7 +97,9 @@ def _due_html(row: ListRow, now: datetime) -> SafeString:
 
 def _about_html(row: ListRow) -> SafeString:
     project = f" · {row.project}" if row.project else ""
-    waits = NOTHING if row.is_over else format_html(" · {} {}", "waits", elapsed(row.since))
+    waits = (
+        NOTHING if row.is_over or row.kind == "late" else format_html(" · {} {}", "waits", elapsed(row.since))
+    )
     return format_html("{} · {}{}", project, row.requester, waits)
 
 

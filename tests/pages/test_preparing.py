@@ -99,8 +99,11 @@ def test_a_task_that_takes_longer_than_expected_says_so(world: World, signed_in:
 
     page = text(client.get(address))
     assert "hidden" in sign(page, "after") and "hidden" not in sign(page, "until")
-    Task.objects.update(created_at=timezone.now() - timedelta(minutes=5))
+    earlier = timezone.now() - timedelta(minutes=5)
+    Task.objects.update(created_at=earlier)
+    Job.objects.update(started_at=earlier)
     page = text(client.get(address))
+    assert page.count("data-after=") == 2, "the sentence, and the button to run it again"
     assert "hidden" in sign(page, "until") and "hidden" not in sign(page, "after")
     assert "longer than the 1 min expected." in page
     world.report(task)

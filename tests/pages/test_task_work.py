@@ -156,7 +156,7 @@ def test_a_stuck_task_says_wherever_it_is_listed_what_its_station_said(world: Wo
     version = world.line(document([station("build", never, name="Build")], policy={"no_match": "stuck"}))
     task = world.start(version)
     world.report(task, {"result": "success", "summary": f"Coverage fell to 61 %.{chr(10)}Run it again."})
-    client, said = signed_in(world.operator), "No rule of Build took this outcome: Coverage fell to 61 %."
+    client, said = signed_in(world.operator), "Coverage fell to 61 %. No rule of Build took this outcome."
     for address in (
         at(world, "task", task.name),
         at(world, "line-live", version.line.key),
@@ -164,7 +164,7 @@ def test_a_stuck_task_says_wherever_it_is_listed_what_its_station_said(world: Wo
         reverse("needs-me"),
     ):
         page = text(client.get(address))
-        assert said in page, (address, page[page.find("No rule of Build") :][:300])
+        assert said in page, (address, page[page.find("Coverage fell") :][:300])
 
 
 def test_a_stuck_task_is_retried_and_no_reason_is_asked(world: World, signed_in: As) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.urls import reverse
+from django.utils import timezone
 
 from pipelines import engine
-from pipelines.models import Task, User
+from pipelines.models import Job, Task, User
+from pipelines.work import logs
 from pipelines.work.scheduler import timers
 from reviews.inbox.item import InboxViewer
 from reviews.inbox.kinds import OfferedItem, offered_items_due_first
@@ -70,6 +73,23 @@ def missing(world: World) -> Task:
     first = station("code", {"id": "on", "to": "ship"}, requires=needs)
     task = world.start(world.line(stations=[first, "ship"], key="misses", inputs=[risk]))
     world.report(task)
+    return task
+
+
+def late(world: World) -> Task:
+    """Its program runs for three minutes, of which one is expected."""
+    slow = station(
+        "count",
+        {"id": "on", "to": "ship"},
+        kind="command",
+        work={"argv": ["true"]},
+        limits={"expected": "1m"},
+    )
+    task = world.start(world.line(stations=[slow, "ship"], key="lags"))
+    job = world.started(task)
+    log = logs.Writer(job.pk, job.attempt)
+    log.append_chunk("0.1\tShelf 1 of 40\n", timezone.now())
+    Job.objects.filter(pk=job.pk).update(started_at=timezone.now() - timedelta(minutes=3))
     return task
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import storages
 from django.urls import reverse
 from django.utils import timezone
 
+from pipelines.models import Artifact, Blob, Job
 from pipelines.work import logs
 from tests.factories import World, station
 from tests.pages.conftest import at
@@ -16,9 +20,11 @@ from tests.reviews.inbox_items import (
     act,
     approval,
     escalation,
+    evaluation,
     found,
     held,
     in_vain,
+    late,
     manual,
     missing,
     page,
@@ -38,6 +44,142 @@ def test_a_question_is_answered_in_place(world: World) -> None:
     assert world.job(task).feedback == "Blue"
     assert found(world.operator) == []
     assert answer.headers["HX-Redirect"] == at(world, "task", task.name), "nothing is left: the task moves"
+
+
+def test_a_choice_is_a_button_that_answers(world: World) -> None:
+    task = world.start(world.line(stations=["sort", "ship"], key="asks"))
+    choices = 'Which “colour”?\n- blue & <b>\n- red "dark"'
+    world.report(task, {"result": "blocked", "blockers": [choices], "summary": "Two colours are left."})
+    (one,) = found(world.operator)
+    address = reverse("need-act", args=[one.need.kind, one.need.key])
+    for page_with_it in (address, at(world, "task", task.name)):
+        shown = as_(world.operator).get(page_with_it).content.decode()
+        assert 'name="text" value="blue &amp; &lt;b&gt;">blue &amp; &lt;b&gt;</button>' in shown
+        assert 'name="text" value="red &quot;dark&quot;">' in shown and "Another answer" in shown
+    act(world.operator, one, "answer", text='red "dark"')
+    assert world.job(task).feedback == 'red "dark"'
+
+
+def test_an_evaluation_is_answered_by_the_button_of_its_word(world: World) -> None:
+    task = evaluation(world)
+    (one,) = found(world.operator)
+    for page_with_it in (
+        reverse("need-act", args=["evaluation", one.need.key]),
+        at(world, "task", task.name),
+    ):
+        shown = as_(world.operator).get(page_with_it).content.decode()
+        for word in ("yes", "no"):
+            assert f'name="answer" value="{word}"' in " ".join(shown.split())
+    assert act(world.operator, one, "answer", text="Fine").status_code == 422, "no word, no answer"
+    act(world.operator, one, "answer", answer="yes", text="Fine")
+    assert world.at(task) == ["ship"]
+
+
+def test_the_facts_of_the_task_stand_beside_what_is_asked(world: World) -> None:
+    note = {"key": "note", "type": "text", "label": "Note", "required": False}
+    task = world.start(
+        world.line(stations=["sort", "ship"], key="asks", inputs=[note]),
+        description="For the shop window.",
+        inputs={"note": "Before noon"},
+    )
+    asked = {"verdict": "hold", "reason": "needs_human", "meta": {"question": "Which colour?"}}
+    world.report(task, {"result": "success", "signals": [asked]})
+    (one,) = found(world.operator)
+    address = reverse("need-act", args=[one.need.kind, one.need.key])
+    first = as_(world.operator).get(address).content.decode().partition("The task so far")[2]
+    assert "For the shop window." in first and "Before noon" in first and first.count(">none<") == 2
+    act(world.operator, one, "answer", text="Blue")
+    job = world.started(task)
+    name, text = (
+        storages["artifacts"].save("tests/shelves", ContentFile(b"Blue is on shelf 4")),
+        "shelves.txt",
+    )
+    blob = Blob.objects.create(digest="a" * 64, size=18, name=name, created_at=timezone.now())
+    Artifact.objects.create(task=task, job=job, name=text, media_type="text/plain", blob=blob)
+    world.report(task, {"result": "success", "signals": [asked]})
+    (again,) = found(world.operator)
+    second = as_(world.operator).get(reverse("need-act", args=[again.need.kind, again.need.key]))
+    shown = second.content.decode().partition("The task so far")[2]
+    assert "Which colour?" in shown and ">Blue</span>" in shown and ">none<" not in shown
+    assert text in shown and "Blue is on shelf 4" in shown
+
+
+def test_earlier_answers_without_a_question_and_files_too_long_to_be_read_there(world: World) -> None:
+    task = world.start(world.line(stations=["sort", "ship"], key="asks"))
+    world.report(task, {"result": "blocked", "summary": "No shelf is free."})
+    (one,) = found(world.operator)
+    act(world.operator, one, "answer", text="Take the cellar")
+    job = world.started(task)
+    blob = Blob.objects.create(digest="b" * 64, size=40_000, name="long", created_at=timezone.now())
+    Artifact.objects.create(task=task, job=job, name="plan.txt", media_type="text/plain", blob=blob)
+    world.report(task, {"result": "blocked", "summary": "It is full, too."})
+    (again,) = found(world.operator)
+    page_of_item = as_(world.operator).get(reverse("need-act", args=["blocked", again.need.key]))
+    shown = page_of_item.content.decode().partition("The task so far")[2]
+    assert "Take the cellar" in shown and "plan.txt" in shown and "39.1" in shown
+
+
+def test_the_page_of_a_task_offers_to_run_late_work_again(world: World) -> None:
+    client, hidden = as_(world.operator), {}
+    for minutes in (0, 3):
+        task = late(world)
+        begun = timezone.now() - timedelta(minutes=minutes)
+        Job.objects.filter(task=task).update(started_at=begun)
+        shown = client.get(at(world, "task", task.name)).content.decode()
+        button = shown.partition("data-after=")[2].partition("Run again")[0]
+        hidden[minutes] = "hidden\n" in button.partition("<input")[0]
+        assert "is stopped, and count starts anew" in button
+    assert hidden == {0: True, 3: False}, "it appears when the time is over"
+    token = world.token(task)
+    moved = client.post(at(world, "task-move", task.name, token.pk), {"token_version": token.version})
+    assert moved.status_code == 302 and world.job(task).visit == 2
+    assert (
+        "data-after="
+        not in as_(world.viewer).get(at(world, "task", task.name)).content.decode().partition("<dl")[0]
+    )
+
+
+def test_late_work_runs_again_by_one_click(world: World) -> None:
+    task = late(world)
+    before = world.job(task)
+    (one,) = found(world.operator)
+    assert (one.need.kind, one.need.task, one.need.key) == ("late", task, str(world.token(task).pk))
+    address = reverse("need-act", args=["late", one.need.key])
+    shown = as_(world.operator).get(address).content.decode()
+    assert "If it hangs, run it again: what runs is stopped" in shown and "Shelf 1 of 40" in shown
+    assert as_(world.viewer).get(address).status_code == 403
+    assert as_(world.stranger).get(address).status_code == 404
+    answer = act(world.operator, one, "again")
+    assert answer.headers["HX-Redirect"] == at(world, "task", task.name)
+    again = world.job(task)
+    assert (again.pk != before.pk, again.station, again.state, again.visit) == (True, "count", "queued", 2)
+    before.refresh_from_db()
+    assert before.result == "cancelled"
+    assert found(world.operator) == []
+    assert act(world.operator, one, "again").status_code == 409, "whoever comes second is told"
+
+
+def test_late_work_of_one_branch_is_one_item_and_runs_again_alone(world: World) -> None:
+    both = {"id": "both", "to": ["count", "sort"]}
+    limits = {"expected": "1m"}
+    slow = station("count", {"id": "c", "to": "ship"}, kind="command", work={"argv": ["true"]}, limits=limits)
+    join = {"wait_for": ["count", "sort"], "aggregation": "all-pass"}
+    stations = [
+        station("open", both),
+        slow,
+        station("sort", {"id": "s", "to": "ship"}),
+        station("ship", join=join),
+    ]
+    task = world.start(world.line(stations=stations, key="branches"))
+    world.report(task)
+    for key in ("count", "sort"):
+        job = world.started(task, key)
+        Job.objects.filter(pk=job.pk).update(started_at=timezone.now() - timedelta(minutes=3))
+    (one,) = found(world.operator)
+    assert one.need.place == "count"
+    sort = world.job(task, "sort")
+    act(world.operator, one, "again")
+    assert world.job(task, "sort").pk == sort.pk and world.job(task, "count").visit == 2
 
 
 def test_after_an_act_the_next_item_opens(world: World) -> None:
@@ -92,7 +234,7 @@ def test_a_blank_answer_is_said_in_place_and_keeps_the_form_open(world: World) -
     shown = answer.content.decode()
     assert answer.status_code == 422
     assert f'id="need-{one.need.id}"' in shown
-    assert "<details" in shown and " open>" in shown
+    assert "<textarea" in shown.partition("<details")[0], "the form stands there"
 
 
 def test_who_comes_second_is_told_so_and_keeps_the_text(world: World) -> None:
@@ -244,7 +386,7 @@ def test_a_stuck_branch_shows_what_it_did_and_not_what_ended_last(world: World) 
     world.report(task, {"result": "failure"}, station="french")
     world.report(task, {"result": "success", "summary": "48 pages"}, station="german")
     (one,) = found(world.operator)
-    assert one.need.sentence.text == "No rule of french took this outcome: The dictionary is gone."
+    assert one.need.sentence.text == "The dictionary is gone. No rule of french took this outcome."
     shown = as_(world.operator).get(reverse("need-act", args=[one.need.kind, one.need.key])).content.decode()
     work = shown.partition("dossier-body")[2]
     assert "Page 31" in work and work.index("<h2>french</h2>") < work.index("Path")

@@ -25,6 +25,7 @@ from tests.reviews.inbox_items import (
     found,
     gate,
     held,
+    late,
     manual,
     missing,
     page,
@@ -49,6 +50,11 @@ SAYS: dict[str, tuple[Callable[[World], Task], str, list[str]]] = {
     "approval": (approval, "May these calls be run?", ["approve", "deny", "cancel"]),
     "blocked": (blocked, "The van is full.", ["answer", "retry", "cancel"]),
     "stuck": (stuck, "No rule of weigh took this outcome.", ["retry", "draw", "migrate", "cancel"]),
+    "late": (
+        late,
+        "count takes longer than the 1\xa0min expected. Its log ends with: Shelf 1",
+        ["again", "log", "cancel"],
+    ),
     "manual": (manual, "Manual station.", ["complete"]),
     "held": (held, "holds this task: Lunch", ["release", "cancel"]),
     "missing": (missing, "Missing: ", ["supply", "look", "retry", "cancel"]),
@@ -102,7 +108,7 @@ def test_the_number_of_queries_does_not_grow_with_the_items(world: World) -> Non
         make(world)
     found(world.admin)
     assert len(found(world.admin)) == 3 * (len(SAYS) + 1)
-    assert asked() == before <= 25
+    assert asked() == before <= 27
 
 
 @pytest.mark.wide

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Protocol
 
 from pipelines.routing.document.line import ParsedLine
@@ -63,7 +64,8 @@ def stuck_sentence(token: WaitingToken, line: ParsedLine, summary: str = "") -> 
     sentence, remedy = entry
     text = sentence % words
     if token.error in OF_THE_OUTCOME and (cause := shortened_first_line(summary)):
-        text = f"{text.removesuffix('.')}: {cause}{'' if cause[-1] in ENDS_OF_SENTENCES else '.'}"
+        # What went wrong comes before what the rules made of it
+        text = f"{cause}{'' if cause[-1] in ENDS_OF_SENTENCES else '.'} {text}"
     return ProblemAndRemedy(text, remedy, token.error)
 
 
@@ -149,6 +151,30 @@ def waiting_question_or_empty(wait: Mapping[str, Any]) -> str:
     return ""
 
 
+MOST_CHOICES = 12
+
+
+def question_blockers_and_choices(
+    wait: Mapping[str, Any], blockers: Iterable[Any]
+) -> tuple[str, list[str], tuple[str, ...]]:
+    """Return the question of a station, what else it says keeps it from going on, and the choices for an answer: of the
+    question, or of the only blocker."""
+    question, choices = _text_and_choices(str(wait.get("question") or ""))
+    texts = [blocker_words(blocker) for blocker in blockers]
+    if not choices and len(texts) == 1:
+        texts[0], choices = _text_and_choices(texts[0])
+    return question, texts, choices
+
+
+def _text_and_choices(text: str) -> tuple[str, tuple[str, ...]]:
+    """Split the choices off: the last lines of a text, where two or more begin with “- ”."""
+    lines = text.rstrip().split("\n")
+    listed = list(takewhile(lambda line: line.startswith("- ") and line[2:].strip(), reversed(lines)))
+    if not 2 <= len(listed) <= MOST_CHOICES:
+        return text, ()
+    return "\n".join(lines[: -len(listed)]).rstrip(), tuple(line[2:].strip() for line in reversed(listed))
+
+
 def evaluation_sentence(wait: Mapping[str, Any]) -> ProblemAndRemedy:
     who = EVALUATED.get(str(wait.get("evaluator")), "")
     return ProblemAndRemedy(f"Evaluating: {waiting_question_or_empty(wait)}", who)
@@ -176,7 +202,7 @@ def blocked_sentence(wait: Mapping[str, Any], summary: str = "") -> ProblemAndRe
         question = f"{question} Nobody could answer it: {str(wait['why'])[:500]}"
     return ProblemAndRemedy(
         question or summary.strip()[:500] or "The station could not continue by itself.",
-        "Answer to continue." if question else "Answer what it needs to run it again.",
+        "Answer to continue." if question else "Your answer goes to the station, which runs again.",
     )
 
 
