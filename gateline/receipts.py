@@ -121,7 +121,7 @@ def verified_receipt(data: bytes, key: Ed25519PublicKey) -> Receipt:
 
 
 def verified_tombstone(data: bytes, key: Ed25519PublicKey) -> PurgedTask:
-    """Return the tombstone of a purged task, as `verify_receipt` does. Raises UnverifiableReceipt."""
+    """Return the tombstone of a purged task, as `verified_receipt` does. Raises UnverifiableReceipt."""
     statement = _verified_statement(data, key)
     _require_keys(statement, ("_type", "subject", "predicateType", "predicate"), "The statement")
     if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, TOMBSTONE_TYPE):

@@ -39,7 +39,7 @@ urlpatterns = [
     path("inbox/several/", bulk_decisions.bulk_decision_page, name="gate-bulk"),
     path("inbox/<uuid:visit>/", views.gate_visit, name="gate-visit"),
     path("inbox/<uuid:visit>/decide/", views.cast_vote, name="gate-decide"),
-    path("inbox/<uuid:visit>/claim/", attention_actions.claim_action, name="gate-claim"),
+    path("inbox/<uuid:visit>/claim/", attention_actions.claim_or_release_action, name="gate-claim"),
     path("inbox/<uuid:visit>/snooze/", attention_actions.snooze_action, name="gate-snooze"),
     path("inbox/<uuid:visit>/questions/", attention_actions.ask_question_action, name="gate-ask"),
     path(

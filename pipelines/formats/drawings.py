@@ -82,7 +82,7 @@ def _svg_text(root: Element) -> str:
     return tostring(root, encoding="unicode")
 
 
-def check_geometry(placed: Mapping[str, Any], picture: Mapping[str, Any]) -> None:
+def check_document_parts_are_placed_once(placed: Mapping[str, Any], picture: Mapping[str, Any]) -> None:
     """Check that every station, edge and gate of the picture's document has its place, once, and nothing else has one.
     :raises NotTheDrawing: in all other cases"""
     document = picture["document"]

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from pipelines.errors import Conflict, NotFound, existing
-from pipelines.formats.drawings import NotTheDrawing, check_geometry, checked_svg
+from pipelines.formats.drawings import NotTheDrawing, check_document_parts_are_placed_once, checked_svg
 from pipelines.lines.shipped_drawings import is_drawn_at_set_up, shipped_drawing_or_none
 from pipelines.models import Drawing, Line, Project
 from pipelines.ports import queue
@@ -115,7 +115,7 @@ def store_drawing(row: Drawing, drawing: Mapping[str, Any]) -> None:
         try:
             svg[frame] = checked_svg(drawing[frame]["svg"], row.picture)
             geometry[frame] = drawing[frame]["geometry"]
-            check_geometry(geometry[frame]["placed"], row.picture)
+            check_document_parts_are_placed_once(geometry[frame]["placed"], row.picture)
         except NotTheDrawing as fault:
             fault.place = frame
             raise

@@ -127,7 +127,7 @@ def _today_counts(visible_projects: Collection[Project], designed: Collection[in
     ended = {end: Count("pk", filter=Q(status=end, ended_at__gte=since)) for end in ENDED}
     sums = changed.aggregate(started=Count("pk", filter=Q(created_at__gte=since)), **ended)
     unmerged = changed.filter(unmerged_condition(), status=Status.COMPLETED, ended_at__gte=since).count()
-    newest = _newest_tasks(projects=[project.pk for project in visible_projects], since=since)
+    newest = _last_changed_tasks(projects=[project.pk for project in visible_projects], since=since)
     by_id = {project.pk: project for project in visible_projects}
     for task in newest:
         task.project = by_id[task.project_id]
@@ -144,7 +144,7 @@ def _today_counts(visible_projects: Collection[Project], designed: Collection[in
 
 
 @compiled(projects=array_field(), since=DateTimeField())
-def _newest_tasks(projects: Any, since: Any) -> QuerySet[Task]:
+def _last_changed_tasks(projects: Any, since: Any) -> QuerySet[Task]:
     tasks = with_display_status(Task.objects.filter(project__among=projects, changed_at__gte=since))
     lines = ("line__draft", "line__draft_text", "line__draft_hands")
     return tasks.select_related("line").defer(*HEAVY, *lines).order_by("-changed_at", "-pk")[:NEWEST]

@@ -120,7 +120,7 @@ def unanswered_reviewer_questions(viewer: InboxViewer) -> list[InboxItem]:
             str(row.pk),
             row.task,
             str(row.asked_by),
-            ProblemAndRemedy(row.visible_text),
+            ProblemAndRemedy(row.text_with_hidden_characters_escaped),
             row.at,
             Status.AWAITING_REVIEW,
             icon="comment",

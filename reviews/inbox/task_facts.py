@@ -10,7 +10,7 @@ from pipelines.models import Artifact, Blob, Job, Purpose, Task
 from pipelines.queries.task_view import filled_inputs_with_labels
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
-from pipelines.web.tasks.artifacts import text_preview
+from pipelines.web.tasks.artifacts import text_preview_or_none
 from pipelines.work.results.text import Masker
 from pipelines.work.storage import artifact_storage
 from pipelines.work.transport.local.station_values import task_masker
@@ -80,7 +80,7 @@ class TaskFacts:
             return None
         try:
             with artifact_storage().open(blob.name, "rb") as file:
-                text = text_preview(file.read(LONGEST_TEXT), blob.size)
+                text = text_preview_or_none(file.read(LONGEST_TEXT), blob.size)
         except FileNotFoundError:  # deleted by the retention of the project
             return None
         return None if text is None else self._masker.masked_text(text)

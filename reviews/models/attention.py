@@ -59,12 +59,12 @@ class ReviewQuestion(models.Model):
         return f"{self.asked_by} → {self.asked}"
 
     @property
-    def visible_text(self) -> str:
+    def text_with_hidden_characters_escaped(self) -> str:
         """Text without marks that turn or hide what is read."""
         return escape_hidden(self.text)
 
     @property
-    def visible_answer(self) -> str:
+    def answer_with_hidden_characters_escaped(self) -> str:
         return escape_hidden(self.answer)
 
 

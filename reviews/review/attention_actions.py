@@ -123,7 +123,7 @@ def claim_questions_and_snooze_of_visit(visit: GateVisit, user: User, *, may: bo
 
 @require_POST
 @sign_in_required
-def claim_action(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
+def claim_or_release_action(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
     """Claim it, or release the claim (`action`)."""
     gate_visit = visible_visit_or_404(request.user, visit)
     act = {"claim": claim_if_user_may_decide, "release": release_own_claim_or_any_as_administrator}.get(

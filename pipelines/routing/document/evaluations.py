@@ -30,14 +30,14 @@ def evaluation_key(kind: str, payload: Any) -> str:
         except DurationError:
             timeout = payload["timeout"]
         payload = {**payload, "timeout": timeout}
-    return f"{kind} {jsontext.dumps(_sorted_members(payload))}"
+    return f"{kind} {jsontext.dumps(_objects_as_sorted_pairs(payload))}"
 
 
-def _sorted_members(value: Any) -> Any:
+def _objects_as_sorted_pairs(value: Any) -> Any:
     """Whatever the order of keys: objects as lists of their members."""
     if isinstance(value, dict):
-        return [[key, _sorted_members(member)] for key, member in sorted(value.items())]
-    return [_sorted_members(member) for member in value] if isinstance(value, list) else value
+        return [[key, _objects_as_sorted_pairs(member)] for key, member in sorted(value.items())]
+    return [_objects_as_sorted_pairs(member) for member in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)

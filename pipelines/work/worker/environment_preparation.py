@@ -120,7 +120,9 @@ async def prepare_environment(
         )
         spec = replace(spec, image=preparation.image, images=roots)
         made = (
-            await _prepared_folder(preparation, ready, orders, spec, filled, prepared_files, sink)
+            await _copy_cached_or_run_preparation(
+                preparation, ready, orders, spec, filled, prepared_files, sink
+            )
             if preparation.argv
             else PreparedFolder()
         )
@@ -154,7 +156,7 @@ async def _image_roots(
     return roots
 
 
-async def _prepared_folder(
+async def _copy_cached_or_run_preparation(
     preparation: Preparation,
     ready: Prepared,
     orders: Orders,

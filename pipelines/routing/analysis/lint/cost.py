@@ -30,7 +30,7 @@ class StationCost:
     cycle: tuple[str, ...] = ()
 
     @property
-    def amount(self) -> Decimal | None:
+    def highest_amount_or_none(self) -> Decimal | None:
         return None if self.most is None else self.runs * self.most
 
 
@@ -52,7 +52,7 @@ class CostBound:
     @property
     def amount_without_task_limit(self) -> Decimal | None:
         """Bound without the limit of the task, except that no run may cost more than that."""
-        amounts = [part.amount for part in self.parts]
+        amounts = [part.highest_amount_or_none for part in self.parts]
         known = [amount for amount in amounts if amount is not None]
         # One part without a limit leaves the whole without one.
         return sum(known, Decimal()) if len(known) == len(amounts) else None
