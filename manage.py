@@ -72,8 +72,10 @@ def _load(command: str) -> None:
     django.setup()
     load_command_class(get_commands()[command], command)
     readiness.wait_for_database()
-    if settings.WORKSPACES.folder() != settings.WORKSPACES_DIR:
-        sys.exit(f"The workspaces were moved to {settings.WORKSPACES.folder()} meanwhile.")
+    if settings.WORKSPACES.recorded_or_newly_chosen_folder() != settings.WORKSPACES_DIR:
+        sys.exit(
+            f"The workspaces were moved to {settings.WORKSPACES.recorded_or_newly_chosen_folder()} meanwhile."
+        )
 
 
 def _execute() -> None:
