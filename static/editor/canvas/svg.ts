@@ -3,7 +3,7 @@
 import { visible } from "../../ts/visible";
 import type { Picture } from "../api/line";
 import { isBadge, waitsWords } from "../drawing/graph";
-import { cut, widthOf } from "../drawing/text";
+import { cut, fitted, widthOf } from "../drawing/text";
 import type { Point, Rect } from "../drawing/types";
 import { BADGE, PILL, WORDS } from "../drawing/zones";
 import { say } from "../shell/words";
@@ -24,6 +24,8 @@ import { isHeading, placedNotes } from "../store/notes";
 import { boundsOfAll, type Drawn, headsOf, pathOf } from "./drawing";
 import { type Box, type Laid, START_ID } from "./layout";
 
+/** Of words in a card. */
+const INSET = 12;
 const HEXAGON = "-20,0 -10,-16 10,-16 20,0 10,16 -10,16";
 
 /** Colours of the page, by its tokens; where a file stands alone, those behind them. */
@@ -155,7 +157,7 @@ export function svgOf({ line, laid, drawn, findings, marks }: Shown, tone: Tones
   };
   const endLabel = (key: string): string => endName(endOf(line, key)?.label ?? key);
   const endOrStart = (box: Box): string => {
-    const name = box.key === START_ID ? say("start") : endLabel(box.key);
+    const name = box.key === START_ID ? say("start") : fitted(endLabel(box.key), box.width - 2 * INSET, 13);
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2 + (box.key === START_ID ? 36 : 4)];
     return rect(box, box.height / 2, tone.fill) + words(name, x, y, 13, 'text-anchor="middle"');
   };
@@ -185,8 +187,8 @@ export function svgOf({ line, laid, drawn, findings, marks }: Shown, tone: Tones
       : "";
     return (
       rect(box, 8, tone.fill, toneOf(marks?.stations[box.key])) +
-      words(kindName(kindOf(station)), box.x + 12, box.y + 22, 12, `fill="${tone.muted}"`) +
-      words(cut(nameOf(station)), box.x + 12, box.y + 40, 14, 'font-weight="600"') +
+      words(kindName(kindOf(station)), box.x + INSET, box.y + 22, 12, `fill="${tone.muted}"`) +
+      words(fitted(nameOf(station), box.width - 2 * INSET, 14), box.x + INSET, box.y + 40, 14, 'font-weight="600"') +
       bar +
       join +
       portsOf(station, box, retries) +
@@ -197,7 +199,7 @@ export function svgOf({ line, laid, drawn, findings, marks }: Shown, tone: Tones
     rect(each, 4, isHeading(each) ? tone.canvas : tone.note) +
     each.text
       .split("\n")
-      .map((row, index) => words(row, each.x + 12, each.y + 22 + 18 * index, 13))
+      .map((row, index) => words(fitted(row, each.width - 2 * INSET, 13), each.x + INSET, each.y + 22 + 18 * index, 13))
       .join("");
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${view.join(" ")}" width="${view[2]}" height="${view[3]}" font-family="IBM Plex Sans, system-ui, sans-serif" fill="${tone.text}">` +

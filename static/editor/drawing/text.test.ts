@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { cut, inTwo } from "./text";
+import { boldWidthOf, cut, fitted, inTwo } from "./text";
 
 it("cuts what is too long for the canvas", () => {
   expect(cut("short")).toBe("short");
@@ -11,4 +11,14 @@ it("breaks a name into two lines where that makes it narrowest", () => {
   expect(inTwo("passed")).toEqual(["passed"]);
   expect(inTwo("all tests passed")).toEqual(["all tests", "passed"]);
   expect(inTwo("unbreakableword")).toEqual(["unbreakableword"]);
+});
+
+it("keeps as much of a name as its card is wide", () => {
+  expect(fitted("Fix", 80, 14)).toBe("Fix");
+  for (const name of ["W".repeat(200), "i".repeat(200), "漢".repeat(200)]) {
+    const kept = fitted(name, 192, 14);
+    expect(kept.endsWith("…")).toBe(true);
+    expect(boldWidthOf(kept, 14)).toBeLessThanOrEqual(192);
+    expect(boldWidthOf(kept + name[0] + name[0], 14)).toBeGreaterThan(192);
+  }
 });

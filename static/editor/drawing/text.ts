@@ -56,6 +56,13 @@ export const widthOf = (text: string, size: number): number =>
 
 export const boldWidthOf = (text: string, size: number): number => widthOf(text, size) * BOLD;
 
+/** As much of it as is that wide, set in semibold. */
+export function fitted(text: string, width: number, size: number): string {
+  let most = Math.min(text.length, Math.ceil(width));
+  while (most > 1 && boldWidthOf(cut(text, most), size) > width) most -= 1;
+  return cut(text, most);
+}
+
 /** Its icon, the gap behind it, padding and border. */
 const PILL = 38;
 
