@@ -29,14 +29,12 @@ BEYOND = """() => {
 
 @pytest.fixture
 def line(world: World) -> Line:
-    """Each name as long as it may be, of words and of one word, and a loop that lint finds."""
+    """Each name as long as it may be, of words and of one word."""
     passed = {"id": "on", "when": {"result": "success"}, "to": "ship", "gates": ["look"], "label": WORDS}
     failed = {"id": "bad", "when": {"result": "failure"}, "to": "failed", "label": LETTERS}
-    done = {"id": "done", "when": {"result": "success"}, "to": "completed"}
-    again = {"id": "again", "when": {"result": "failure"}, "to": "build"}
     stations = [
         station("build", passed, failed, name=WORDS),
-        station("ship", done, again, name=LETTERS),
+        station("ship", {"id": "done", "to": "completed"}, name=LETTERS),
     ]
     ends = [
         {"key": "completed", "kind": "completed", "label": LETTERS},
