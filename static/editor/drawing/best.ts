@@ -206,8 +206,16 @@ const UNCROSSED: readonly Options[] = [
  * follows an edge that is not even drawn. Without that step the weights of the edges decide alone. */
 const BY_WEIGHT: Options = { "elk.layered.nodePlacement.favorStraightEdges": "false" };
 
-/** Narrower by a twentieth, and now and then through something. */
+/** Narrower by a twentieth, and now and then through something; then with less room between edges, too. */
 const PUSHED: Options = { "elk.layered.compaction.postCompaction.strategy": "EDGE_LENGTH" };
+const TIGHT: Options = {
+  ...PUSHED,
+  "elk.layered.spacing.edgeNodeBetweenLayers": "7",
+  "elk.layered.spacing.edgeEdgeBetweenLayers": "7",
+  "elk.spacing.nodeNode": "24",
+  "elk.spacing.edgeNode": "10",
+  "elk.spacing.edgeEdge": "12",
+};
 
 class Counted implements Engine {
   readonly #engine: Engine;
@@ -300,8 +308,16 @@ class Layout {
 
   async #pushed(drawn: Drawn): Promise<Drawn> {
     if (this.#graph.window[0] <= 0 || drawn.zoom >= NEAR) return drawn;
-    const pushed = await this.#whole({ ...drawn.options, ...PUSHED }).catch(() => drawn);
-    return faults(this.#graph, pushed.placed).length > 0 ? drawn : pushed;
+    const pushed = await this.#narrower(drawn, PUSHED);
+    if (pushed.zoom >= NEAR) return pushed;
+    const tight = await this.#narrower(pushed, TIGHT);
+    // Words have less room there: only for a line that is read so, or needs no rows.
+    return [NEAR, LEAST].some((least) => pushed.zoom < least && tight.zoom >= least) ? tight : pushed;
+  }
+
+  async #narrower(drawn: Drawn, options: Options): Promise<Drawn> {
+    const other = await this.#whole({ ...drawn.options, ...options }).catch(() => drawn);
+    return other.zoom > drawn.zoom && faults(this.#graph, other.placed).length === 0 ? other : drawn;
   }
 
   async #whole(other: Options): Promise<Drawn> {
