@@ -16,9 +16,9 @@ it("breaks a name into two lines where that makes it narrowest", () => {
 it("keeps as much of a name as its card is wide", () => {
   expect(fitted("Fix", 80, 14)).toBe("Fix");
   for (const name of ["W".repeat(200), "i".repeat(200), "漢".repeat(200)]) {
-    const kept = fitted(name, 192, 14);
-    expect(kept.endsWith("…")).toBe(true);
-    expect(boldWidthOf(kept, 14)).toBeLessThanOrEqual(192);
-    expect(boldWidthOf(kept + name[0] + name[0], 14)).toBeGreaterThan(192);
+    const cutName = fitted(name, 192, 14);
+    expect(cutName.endsWith("…")).toBe(true);
+    expect(boldWidthOf(cutName, 14)).toBeLessThanOrEqual(192);
+    expect(boldWidthOf(cutName + name[0] + name[0], 14)).toBeGreaterThan(192);
   }
 });

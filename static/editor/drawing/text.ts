@@ -31,7 +31,7 @@ export function namesSize(cards: readonly { name: string; width: number; height:
 
 export type Away = keyof typeof WIDER;
 
-/** How wide IBM Plex Sans sets the letters from the space to the tilde, in hundredths of its size. */
+/** Widths that IBM Plex Sans sets the letters from the space to the tilde, in hundredths of its size. */
 const ADVANCES = (
   "24 28 42 71 60 93 69 24 34 34 45 60 27 40 27 38 60 60 60 60 60 60 60 60 60 60 29 29 60 60 60 48 " +
   "89 64 65 62 67 58 56 70 71 40 51 63 50 81 71 71 61 71 64 58 57 68 61 89 61 59 58 32 38 32 60 57 " +
@@ -39,10 +39,10 @@ const ADVANCES = (
 )
   .split(" ")
   .map(Number);
-/** Of a letter that is not among them, and of one as wide as it is high: Chinese, Japanese, Korean, pictures. */
+/** Width of a letter that is not among them, and of one as wide as it is high: Chinese, Japanese, Korean, pictures. */
 const OTHER = 65;
 const FULL_WIDTH = 105;
-/** How much wider its names are, set in semibold. */
+/** Factor by which names are wider, set in semibold. */
 const BOLD = 1.05;
 
 const advance = (letter: string): number => {
