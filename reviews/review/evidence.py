@@ -251,7 +251,7 @@ class ReviewEvidence(ToolReports):
         ]
 
     @property
-    def contradicted_claim_count(self) -> int:
+    def contradicted_count(self) -> int:
         return sum(claim.is_contradicted for claim in self.claims)
 
     @property
@@ -260,7 +260,7 @@ class ReviewEvidence(ToolReports):
 
     @property
     def unobserved_claim_count(self) -> int:
-        return len(self.claims) - self.contradicted_claim_count - self.confirmed_claim_count
+        return len(self.claims) - self.contradicted_count - self.confirmed_claim_count
 
     @property
     def claims_cut(self) -> bool:

@@ -53,7 +53,7 @@ def tabs_with_counts(
             f"{address}?{urlencode([*list_parameters, ('show', key)])}",
             key == current,
             count,
-            evidence.contradicted_claim_count if key == "claims" else 0,
+            evidence.contradicted_count if key == "claims" else 0,
         )
         for key, label, count in offered
     ]
