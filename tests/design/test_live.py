@@ -248,7 +248,7 @@ def test_parts_that_news_overtook_together_are_asked_for_again_and_not_for_ever(
     page.route("**/parts/*", lambda route: asked.append(route))
     page.evaluate(PARTS)
 
-    def wait_for(number: int) -> None:
+    def wait_until_asked(number: int) -> None:
         waiting.until(lambda: len(asked) >= number, lambda: f"{number} among {len(asked)} requests", page)
 
     def answer() -> int:
@@ -264,7 +264,7 @@ def test_parts_that_news_overtook_together_are_asked_for_again_and_not_for_ever(
     far.hint(("WI-app-1", 1))
     until(page, "WI-app-1 1")
     pass_by(page, 1)
-    wait_for(2)
+    wait_until_asked(2)
     # The parts are on their way, and something else moves
     far.hint(("WI-app-1", 2))
     until(page, "WI-app-1 2")

@@ -118,7 +118,7 @@ def scraped(port: int) -> Iterator[list[str]]:
     over = Event()
 
     def read_until_over() -> None:
-        while not over.wait(0.1):
+        while not over.is_set():
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=LONG) as answer:
                 answers.append(answer.read().decode())
 

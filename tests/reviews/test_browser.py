@@ -255,7 +255,7 @@ def test_a_question_is_answered_in_place_by_keys_alone_and_the_page_is_clean(
     for _ in range(4):
         if not field.evaluate("element => element === document.activeElement"):
             page.keyboard.press("Tab")
-    expect(field, "a few steps, and not past the whole shell").to_be_focused(timeout=5_000)
+    expect(field, "a few steps, and not past the whole shell").to_be_focused()
     assert Axe().run(page).response["violations"] == []
     first.get_by_label("Answer").fill(" ")
     page.keyboard.press("Tab")

@@ -62,7 +62,7 @@ class Wire(LocalTransport):
         return Started(Orders.of_json(sent(started.orders.to_json())), uuid.UUID(lease))
 
     async def read_material(self, started: Started) -> Material:
-        plain = sent(asdict(await super().material(started)))
+        plain = sent(asdict(await super().read_material(started)))
         before = plain["before"] and StartingWorkspace(**plain["before"])
         return Material(before, _each(EarlierFile, plain["earlier"]), _each(InputFile, plain["files"]))
 
@@ -71,7 +71,7 @@ class Wire(LocalTransport):
         files = {digest: (path, size) for digest, (path, size) in plain["files"].items()}
         workspace = plain["workspace"] and Workspace(**plain["workspace"])
         artifacts = _each(HandedOver, plain["artifacts"])
-        await super().store(started, AttemptResults(Path(plain["root"]), files, artifacts, workspace))
+        await super().store_results(started, AttemptResults(Path(plain["root"]), files, artifacts, workspace))
 
 
 def _each(kind: Any, rows: Iterable[dict[str, Any]]) -> tuple[Any, ...]:
