@@ -27,7 +27,7 @@ UNREMARKED = 200
 RECENT_DAYS = 90
 """Days of which approvals are counted for that."""
 RATES = (2, 5, 10, 20)
-OFFERED = "Yes, as proposed below."
+OFFERED = "Yes, a sample is enough: one is proposed below."
 NOT_YET = "Not yet: {} of {} approvals in a row without a remark."
 MAX_FALLBACKS = 50
 
