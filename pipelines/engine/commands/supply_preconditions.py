@@ -22,7 +22,6 @@ from pipelines.engine.core.decision_context import (
     DecisionContext,
     decide_and_store_decision,
     facts_for_deciding_again,
-    situation_with_current_facts,
 )
 from pipelines.engine.core.handoffs import agent_or_station_name
 from pipelines.engine.core.locked_token import LockedToken, lock_token_if_it_is_left
@@ -63,9 +62,7 @@ def _store_handoff_and_decide_again(token_id: int, user: User, token_version: in
     batch.append_event(
         task, "handoff.added", context.actor, token=token, source=token.station, trigger=context.cause
     )
-    decision_application.apply_decision(
-        context, decide_and_store_decision(context, situation_with_current_facts(context, situation))
-    )
+    decision_application.apply_decision(context, decide_and_store_decision(context, situation))
     batch.flush()
     return task
 
@@ -136,9 +133,7 @@ def _supply_metadata_and_decide_again(
         **situation,
         "facts": effects.facts_of_waiting_token_now(situation["facts"], facts_for_deciding_again(context)),
     }
-    decision_application.apply_decision(
-        context, decide_and_store_decision(context, situation_with_current_facts(context, now))
-    )
+    decision_application.apply_decision(context, decide_and_store_decision(context, now))
     batch.flush()
     return task
 

@@ -274,18 +274,18 @@ def situation_with_current_facts(context: DecisionContext, situation: dict[str, 
     return situation if facts is situation["facts"] else {**situation, "facts": facts}
 
 
-def decide_and_store_decision(context: DecisionContext, facts: dict[str, Any]) -> Answer:
+def decide_and_store_decision(context: DecisionContext, situation: dict[str, Any]) -> Answer:
     """Decide on the situation and store the decision with everything that it read. Returns the answer;
     `decision_application` applies it. Of the trace only what cannot be computed again is stored."""
-    facts = situation_with_current_facts(context, facts)
+    situation = situation_with_current_facts(context, situation)
     began = time.perf_counter_ns()
-    read = situation_from_engine(facts, context.told)
+    parsed = situation_from_engine(situation, context.told)
     # house §1: `routing` has no clock, so it is handed one to time the rules.
-    answer = decide(context.judging_line, read, clock=time.perf_counter)
+    answer = decide(context.judging_line, parsed, clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000
-    station = context.judging_line.station(read.station)
+    station = context.judging_line.station(parsed.station)
     # Once more, since a decision says only what follows: counters and context want the judged outcome
-    context.outcome = judge_outcome(context.judging_line, station, read.outcome, read.facts.spent).outcome
+    context.outcome = judge_outcome(context.judging_line, station, parsed.outcome, parsed.facts.spent).outcome
     context.decision = bulk_rows.new_row(
         Decision,
         # Made here: token and event of the move name the decision before it is written
@@ -298,7 +298,7 @@ def decide_and_store_decision(context: DecisionContext, facts: dict[str, Any]) -
         cause=context.cause,
         station=context.token.station,
         # All of it, so that the same decision can be made again (house §3 I9)
-        situation=facts,
+        situation=situation,
         trace=compact_entries(answer.trace),
         answer=answer.to_stored_dict(),
         micros=micros,
