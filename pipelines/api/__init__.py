@@ -47,6 +47,7 @@ from pipelines.api import (
     projects,
     receipts,
     repositories,
+    runner_files,
     runner_uploads,
     runners,
     scenarios,
@@ -121,6 +122,7 @@ for room in ROOMS:
     api.add_router("", room.router)
 # For runners alone, with tokens of their own (docs/runners.md).
 api.add_router("", runners.router)
+api.add_router("", runner_files.router)
 api.add_router("", runner_uploads.router)
 # Of other systems, in their words (docs/dialects.md).
 api.add_router("", alp_events.router)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, StrictInt
 
 from pipelines.api.auth import RunnerBearer
 from pipelines.api.lookup import Operations
-from pipelines.api.runners import ERRORS, JOB, LEASE, RunnerRequest, get_leased_job, translates_errors
+from pipelines.api.runner_requests import ERRORS, JOB, LEASE, RunnerRequest, get_leased_job, translates_errors
 from pipelines.work.runners import direct_uploads
 
 router = Operations("runners", ERRORS, auth=RunnerBearer())

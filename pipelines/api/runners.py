@@ -1,4 +1,4 @@
-"""Calls of a runner on another machine to the server: claim, renew, fetch, store, log, report
+"""Calls of a runner on another machine to the server: claim, renew, log, ask, report
 (docs/runners.md).
 
 Each call names the runner; one about a job carries its lease in `Gateline-Lease`. 409: the lease is not in
@@ -8,56 +8,43 @@ force, and nothing was changed. 422: the stored data is refused.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import wraps
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
 
-from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
-from ninja import Header
-from ninja.errors import AuthenticationError, HttpError
+from django.http import HttpResponse
+from ninja.errors import AuthenticationError
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from pipelines.api import runner_bodies as bodies
 from pipelines.api import runner_calls
-from pipelines.api.auth import PresentedToken, ReportBearer, RunnerBearer, forget_token
+from pipelines.api.auth import ReportBearer, RunnerBearer, forget_token
 from pipelines.api.lookup import Operations
 from pipelines.api.runner_reports import TokenInvalid
+from pipelines.api.runner_requests import (
+    ERRORS,
+    JOB,
+    LEASE,
+    RUNNER,
+    ReportRequest,
+    RunnerRequest,
+    get_leased_job,
+    get_runner,
+    translates_errors,
+)
 from pipelines.engine.commands.report import LARGEST_BATCH
-from pipelines.errors import Conflict, Invalid
-from pipelines.models import ApiToken, Job, Worker
+from pipelines.models import ApiToken, Worker
 from pipelines.ports import leases
-from pipelines.web.shell.file_stream import StoredFileResponse
-from pipelines.work.artifact_stores.store import digest_of_name_or_empty
-from pipelines.work.runners import agent_questions, files, logs, presence, result_storage, runner_claims
+from pipelines.work.runners import agent_questions, logs, presence, runner_claims
 from pipelines.work.runners.presence import runner_claim
 from pipelines.work.spec.agent_call import PermissionRequest
-from pipelines.work.storage import artifact_storage
 from pipelines.work.transport.http import wire_format
-from pipelines.work.transport.local import permission_requests, stored_results
+from pipelines.work.transport.local import permission_requests
 from pipelines.work.transport.local.claimable import claimable_jobs
-from pipelines.work.transport.protocol import LeaseLost, NotStored, QuestionRefused, ReportFailed
 
-ERRORS = (400, 401, 404, 409, 422, 429, 503)
 router = Operations("runners", ERRORS, auth=RunnerBearer())
-RUNNER = "/runner/{runner}"
-JOB = RUNNER + "/jobs/{job}"
-LEASE = Header(..., alias=wire_format.LEASE)
-F = TypeVar("F", bound=Callable[..., Any])
 Word = Annotated[str, Field(max_length=200)]
 JobId = Annotated[StrictInt, Field(gt=0, lt=bodies.MOST_JOB)]
 Words = Annotated[list[Word], Field(max_length=500)]
-
-
-class RunnerRequest(HttpRequest):
-    """A request with the token of a runner."""
-
-    auth: ApiToken
-
-
-class ReportRequest(HttpRequest):
-    auth: PresentedToken
 
 
 class RegisterIn(BaseModel):
@@ -181,47 +168,6 @@ class PermissionAnswerOut(BaseModel):
     reason: str
 
 
-class MissingFilesOut(BaseModel):
-    """`direct`: large ones may go straight to the artifact store."""
-
-    wanted: list[str]
-    direct: bool = False
-
-
-@contextmanager
-def translating_errors() -> Iterator[None]:
-    """Turn the errors of the rooms of work into problems."""
-    try:
-        yield
-    except LeaseLost as error:
-        raise Conflict("This runner does not have this job. Nothing was changed.") from error
-    except (NotStored, QuestionRefused) as error:
-        raise HttpError(422, str(error)) from error
-    except agent_questions.TooManyQuestions as error:
-        raise HttpError(429, str(error)) from error
-    except ReportFailed as error:
-        raise HttpError(503, str(error)) from error
-
-
-def translates_errors(view: F) -> F:
-    """Wrap a view so that errors of the rooms of work become problems."""
-
-    @wraps(view)
-    def wrapped(*arguments: Any, **more: Any) -> Any:
-        with translating_errors():
-            return view(*arguments, **more)
-
-    return wrapped  # type: ignore[return-value]
-
-
-def _get_runner(request: RunnerRequest, runner: uuid.UUID) -> Worker:
-    return presence.registered_runner(request.auth, runner)
-
-
-def get_leased_job(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID) -> Job:
-    return runner_claims.job_under_lease(_get_runner(request, runner), bodies.checked_job_id(job), lease)
-
-
 # The runner itself
 
 
@@ -242,7 +188,7 @@ def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> 
 @router.post(RUNNER + "/tell", response={204: None}, url_name="runner-tell")
 def tell(request: RunnerRequest, runner: uuid.UUID, payload: RunnerStateIn) -> None:
     """Report that the runner stops, that its disk is full, which agents and tools it has."""
-    worker, fields = _get_runner(request, runner), payload.model_dump(exclude_none=True)
+    worker, fields = get_runner(request, runner), payload.model_dump(exclude_none=True)
     if fields:
         presence.update_runner(worker, fields, request.auth)
 
@@ -250,13 +196,13 @@ def tell(request: RunnerRequest, runner: uuid.UUID, payload: RunnerStateIn) -> N
 @router.post(RUNNER + "/sign-off", response={204: None}, url_name="runner-sign-off")
 def sign_off(request: RunnerRequest, runner: uuid.UUID) -> None:
     """It stops as planned: what it still holds goes back."""
-    presence.sign_off(_get_runner(request, runner))
+    presence.sign_off(get_runner(request, runner))
 
 
 @router.post(RUNNER + "/leases", response=LeasesOut, url_name="runner-leases")
 def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> LeasesOut:
     """Renew all leases of the runner and return those that it still holds."""
-    worker = _get_runner(request, runner)
+    worker = get_runner(request, runner)
     renewed = leases.renew_leases_by_job(worker.pk, runner_claim(worker).seconds, payload.abandoned)
     return LeasesOut(held={str(job): str(key) for job, key in renewed.items()}, draining=worker.stopping)
 
@@ -267,7 +213,7 @@ def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> Lease
 @router.post(RUNNER + "/waiting", response=WaitingOut, url_name="runner-waiting")
 def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
     """List the waiting jobs that the runner may have: by priority, then by age. Empty where it is drained."""
-    worker = _get_runner(request, runner)
+    worker = get_runner(request, runner)
     jobs = {} if worker.stopping else claimable_jobs(runner_claim(worker), payload.room)
     allowed = _allowed_jobs(request.auth, jobs)
     return WaitingOut(jobs=[WaitingJob(job=job, queue=jobs[job]) for job in allowed])
@@ -275,14 +221,14 @@ def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> Wa
 
 @router.post(JOB + "/claim", response=StartedOut, url_name="runner-claim")
 def claim(request: RunnerRequest, runner: uuid.UUID, job: int) -> StartedOut:
-    (started,) = _start_jobs(request, _get_runner(request, runner), [bodies.checked_job_id(job)])
+    (started,) = _start_jobs(request, get_runner(request, runner), [bodies.checked_job_id(job)])
     return StartedOut(started=started)
 
 
 @router.post(RUNNER + "/claims", response=AllStartedOut, url_name="runner-claims")
 def claim_together(request: RunnerRequest, runner: uuid.UUID, payload: ClaimsIn) -> AllStartedOut:
     """Several, in one transaction."""
-    return AllStartedOut(started=_start_jobs(request, _get_runner(request, runner), payload.jobs))
+    return AllStartedOut(started=_start_jobs(request, get_runner(request, runner), payload.jobs))
 
 
 def _allowed_jobs(token: ApiToken, jobs: Iterable[int]) -> list[int]:
@@ -307,92 +253,6 @@ def give_back(
     presence.requeue_job(job, lease, payload.attempt)
 
 
-# Fetch and store
-
-
-@router.post(JOB + "/material", response=dict[str, Any], url_name="runner-material")
-@translates_errors
-def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
-    """Return what the attempt starts with; each file under a name that is valid as long as the lease."""
-    job_row = get_leased_job(request, runner, job, lease)
-    inputs = job_row.task.inputs
-    what = stored_results.job_material(job_row.pk, job_row.task_id, job_row.task.project_id, inputs)
-    return wire_format.material_json(what, files.file_namer(job, lease))
-
-
-@router.post(JOB + "/before", response=dict[str, Any], url_name="runner-before")
-@translates_errors
-def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
-    """Return only the workspace of the material."""
-    get_leased_job(request, runner, job, lease)
-    return {
-        "before": wire_format.starting_workspace_json_or_none(
-            stored_results.last_snapshot_or_none(job), files.file_namer(job, lease)
-        )
-    }
-
-
-@router.get(RUNNER + "/files/{name}", response={200: None, 307: None}, url_name="runner-file")
-@translates_errors
-def download_material_file(
-    request: RunnerRequest,
-    runner: uuid.UUID,
-    name: str,
-    direct: bool = Header(False, alias=wire_format.DIRECT),
-) -> HttpResponseBase:
-    """The bytes of a file that the material names; or, for who can follow, where the artifact store has them."""
-    place = files.stored_place(name, _get_runner(request, runner).pk)
-    store = artifact_storage()
-    if direct and store.signs_addresses:
-        headers = {
-            "Location": store.download_address(place),
-            wire_format.DIGEST: digest_of_name_or_empty(place),
-        }
-        return HttpResponse(status=307, headers=headers)
-    return StoredFileResponse(files.open_stored_file(place), content_type="application/octet-stream")
-
-
-@router.post(JOB + "/wanted", response=MissingFilesOut, url_name="runner-wanted")
-@translates_errors
-def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> MissingFilesOut:
-    """`{"files": {digest: size}}`: which of these it has to send."""
-    job_row = get_leased_job(request, runner, job, lease)
-    sizes = bodies.read_document(request).get("files")
-    if not isinstance(sizes, dict) or not all(type(size) is int and size >= 0 for size in sizes.values()):
-        raise Invalid.at("files", "is no object of digests and sizes")
-    missing = files.missing_digests(job_row, lease, sizes)
-    return MissingFilesOut(wanted=missing, direct=artifact_storage().signs_addresses)
-
-
-@router.put(JOB + "/files/{digest}", response={204: None}, url_name="runner-upload")
-@translates_errors
-def upload(
-    request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
-) -> None:
-    """The bytes of one file, as they are, 8 MB at most; those of a larger one in parts, each by its own digest."""
-    files.receive_and_check_file(get_leased_job(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
-
-
-@router.post(JOB + "/files/{digest}/parts", response={204: None}, url_name="runner-parts")
-@translates_errors
-def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE) -> None:
-    """`{"parts": [digests]}`: the file that parts make which were sent, in this order."""
-    job_row = get_leased_job(request, runner, job, lease)
-    parts = bodies.read_document(request).get("parts")
-    # 64: SHA-256 in hexadecimal
-    if not isinstance(parts, list) or not all(isinstance(part, str) and len(part) == 64 for part in parts):
-        raise Invalid.at("parts", "is no list of digests")
-    files.join_parts(job_row, lease, digest, parts)
-
-
-@router.post(JOB + "/store", response={204: None}, url_name="runner-store")
-@translates_errors
-def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> None:
-    """`{artifacts, workspace, git}`: what the attempt left, of files that were sent. Counted and checked here."""
-    job_row = get_leased_job(request, runner, job, lease)
-    result_storage.store_results(job_row, lease, bodies.read_document(request))
-
-
 @router.post(JOB + "/log", response={204: None}, url_name="runner-log")
 @translates_errors
 def log(
@@ -410,7 +270,7 @@ def ask(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: AgentQuestionIn, lease: uuid.UUID = LEASE
 ) -> dict[str, Any]:
     """Answer what the agent of this job asks about its own task. Nothing is changed, and no other task can be named."""
-    worker = _get_runner(request, runner)
+    worker = get_runner(request, runner)
     runner_claims.job_under_lease(worker, bodies.checked_job_id(job), lease)
     return agent_questions.answer_question(worker, job, lease, payload.question, payload.outcome)
 

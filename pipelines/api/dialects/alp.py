@@ -28,7 +28,7 @@ from pipelines.api.dialects.alp_bodies import (
     alp_run_id,
 )
 from pipelines.api.lookup import PROJECT, Operations
-from pipelines.api.runners import RunnerRequest, translating_errors
+from pipelines.api.runner_requests import RunnerRequest, translating_errors
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ApiToken, Job, User, Worker
 from pipelines.people import accounts

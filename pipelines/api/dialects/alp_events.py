@@ -18,7 +18,7 @@ from django.http import StreamingHttpResponse
 from pipelines.api.auth import RunnerBearer
 from pipelines.api.dialects.alp import RUNNERS, get_token_runner
 from pipelines.api.lookup import Operations
-from pipelines.api.runners import RunnerRequest
+from pipelines.api.runner_requests import RunnerRequest
 from pipelines.models import Worker
 from pipelines.web.live.hints import project_group_name
 from pipelines.work.runners import alp_runners
