@@ -173,6 +173,21 @@ def test_a_join_reads_what_its_branches_observed_on_the_same_tree(world: World) 
     assert observed["tests"]["tests"]["failed"] == 0 and "git" in observed["code"]
 
 
+def test_a_branch_does_not_read_what_its_sibling_observed(world: World) -> None:
+    clean = {"fact": {"path": "$.stations.tests.tests.failed", "op": "equals", "value": 0}}
+    stations = [
+        station("code", {"id": "fork", "to": ["tests", "build"]}),
+        station("tests", {"id": "t", "to": "completed"}),
+        station("build", {"id": "seen", "when": clean, "to": "failed"}, {"id": "unseen", "to": "completed"}),
+    ]
+    task = world.start(world.line(stations=stations))
+    world.report(task, outcome({"git": {"tree": "t1"}}))
+    world.report(task, outcome({"git": {"tree": "t1"}, "tests": {"failed": 0}}), station="tests")
+    world.report(task, outcome({"git": {"tree": "t1"}}), station="build")
+    task.refresh_from_db()
+    assert task.rules == {"fork": 1, "t": 1, "unseen": 1}
+
+
 def test_what_was_observed_before_a_change_is_missing_after_it(world: World) -> None:
     clean = {"fact": {"path": "$.stations.check.tests.failed", "op": "equals", "value": 0}}
     again = station("code", {"id": "clean", "when": clean, "to": "ship"}, {"id": "on", "to": "check"})

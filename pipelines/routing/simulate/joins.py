@@ -16,7 +16,13 @@ from pipelines.routing.decide.branch_joins.join_decision import (
 from pipelines.routing.decide.transitions import join_transition
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate import walk_escalations
-from pipelines.routing.simulate.state import DecidedJoin, SimulatedPosition, SimulatedTask, StepRecord
+from pipelines.routing.simulate.state import (
+    DecidedJoin,
+    PassedVisit,
+    SimulatedPosition,
+    SimulatedTask,
+    StepRecord,
+)
 
 
 def unended_branches(walk: SimulatedTask) -> list[Branch]:
@@ -58,6 +64,7 @@ def merge_next_join_into_record_and_index_or_none(
         origin=merge.sources[-1],
         within=forks,
         wrote=_merged_writes(arrived),
+        past=_merged_past(arrived),
         token=token,
     )
     walk = replace(walk, positions=(*left[:index], one, *left[index:]))
@@ -104,6 +111,11 @@ def _remaining_forks(arrived: SimulatedPosition, merge: Merge, takes_place: bool
 
 def _merged_writes(arrived: list[SimulatedPosition]) -> tuple[Write, ...]:
     every = {write.order: write for position in arrived for write in position.wrote}
+    return tuple(every[order] for order in sorted(every))
+
+
+def _merged_past(arrived: list[SimulatedPosition]) -> tuple[PassedVisit, ...]:
+    every = {passed.order: passed for position in arrived for passed in position.past}
     return tuple(every[order] for order in sorted(every))
 
 

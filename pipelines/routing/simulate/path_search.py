@@ -172,7 +172,7 @@ def fine_key(edges: Edges) -> Key:
     def key(walk: SimulatedTask) -> Hashable:
         counters = (walk.visits, walk.rules, walk.rounds, walk.failures)
         counts = tuple(tuple(sorted(counter.items())) for counter in counters)
-        observed = jsontext.dumps(dict(walk.past))
+        observed = jsontext.dumps([dict(position.past_visits) for position in walk.positions])
         return edge_key(edges)(walk), counts, jsontext.dumps(dict(walk.context)), observed
 
     return key

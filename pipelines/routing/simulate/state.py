@@ -54,11 +54,20 @@ class SimulatedEscalation:
 
 
 @dataclass(frozen=True, slots=True)
+class PassedVisit:
+    """Observations of a visit that passed. `order`: how many decisions were made before it reported."""
+
+    order: int
+    visit: Visit
+
+
+@dataclass(frozen=True, slots=True)
 class SimulatedPosition:
     """Position of one token, which keeps its number from station to station. `status`: queued (its station is
     to report, or with an `arrival` its siblings at the join), awaiting_review, blocked, held, stuck, or
     the kind of its end. `feedback`: what the station gets with its prompt; `within`: the forks that it is
-    a branch of; `wrote`: what was put into the context on its way."""
+    a branch of; `wrote`: what was put into the context on its way; `past`: what was observed on its way, the
+    oldest first."""
 
     station: str
     status: str = READY
@@ -72,6 +81,7 @@ class SimulatedPosition:
     within: tuple[Fork, ...] = ()
     arrival: Arrival | None = None
     wrote: tuple[Write, ...] = ()
+    past: tuple[PassedVisit, ...] = ()
     token: int = 1
 
     @property
@@ -82,6 +92,12 @@ class SimulatedPosition:
     def is_active(self) -> bool:
         """Neither over nor waiting at a join: something may happen to it."""
         return not self.is_over and self.arrival is None
+
+    @property
+    def past_visits(self) -> list[Visit]:
+        """Visits on its own way, the oldest first: of its token, of those that it was forked from, and of those that
+        were joined into one of them, but not of its siblings (law §13)."""
+        return [passed.visit for passed in self.past]
 
     @property
     def lacks_preconditions(self) -> bool:
@@ -95,7 +111,7 @@ class SimulatedPosition:
 
     def moved_to_station(self, entry: StationEntry, **more: Any) -> SimulatedPosition:
         """Put the token at the station that it enters."""
-        known = {name: getattr(self, name) for name in ("within", "wrote", "token")}
+        known = {name: getattr(self, name) for name in ("within", "wrote", "past", "token")}
         entered = {name: getattr(entry, name) for name in ("origin", "signal_reworks", "feedback", "arrival")}
         return SimulatedPosition(entry.station, **{**known, **entered, **more})
 
@@ -115,9 +131,8 @@ class SimulatedPosition:
 class SimulatedTask:
     """A task. Several positions while it is forked, in the order of the branches. `last_words`: of each gate the last
     word and what it was said about. `clock`: how many decisions were made; `tokens` and `escalated`: how many there
-    were so far; `forked`: the token of each fork. `spent`: dollars. `past`: what was
-    observed of passed visits. `escalations`: the open ones, the oldest first. `task_end`: what ended all positions at
-    once, an abort or a cancellation."""
+    were so far; `forked`: the token of each fork. `spent`: dollars. `escalations`: the open ones, the oldest first.
+    `task_end`: what ended all positions at once, an abort or a cancellation."""
 
     positions: tuple[SimulatedPosition, ...]
     visits: Counts
@@ -137,7 +152,6 @@ class SimulatedTask:
     escalated: int = 0
     forked: Mapping[int, int] = field(default_factory=dict)
     spent: Any = 0
-    past: tuple[Visit, ...] = ()
     task_end: TokenEnd | None = None
 
     @property
@@ -229,7 +243,7 @@ class SimulatedTask:
         if line.limits.cost_usd is not None and self.spent:
             own["spent"] = self.spent
         if line.reads_stations and (
-            observed := facts_by_station_with_last_tree(outcome.get("facts") or {}, self.past)
+            observed := facts_by_station_with_last_tree(outcome.get("facts") or {}, position.past_visits)
         ):
             own["observed"] = observed
         return {

@@ -31,6 +31,7 @@ from pipelines.routing.simulate.state import (
     READY,
     REVIEW,
     OpenReview,
+    PassedVisit,
     SimulatedEscalation,
     SimulatedPosition,
     SimulatedTask,
@@ -192,30 +193,30 @@ def _take_outcome(line: ParsedLine, walk: SimulatedTask, index: int, step: Scena
         walk = replace(walk, spent=float(exact_amount(walk.spent) + cost))
     if step.answers:
         situation["facts"]["answers"] = list(step.answers)
-    record = apply_decision(line, walk, index, situation)
-    return replace(record, walk=_with_observations(line, record.walk, position, situation))
+    # Before the move, by which the position may fork, or be joined with others
+    walk = walk.with_position(index, _with_observations(line, position, situation, walk.clock))
+    return apply_decision(line, walk, index, situation)
 
 
 def _with_observations(
-    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, situation: dict[str, Any]
-) -> SimulatedTask:
-    """Return the walk with the observations of a visit that passed. A script that names no tree means one
+    line: ParsedLine, position: SimulatedPosition, situation: dict[str, Any], order: int
+) -> SimulatedPosition:
+    """Return the position with the observations of a visit that passed. A script that names no tree means one
     that nobody changes."""
     if not line.reads_stations or not situation["outcome"].get("facts"):
-        return walk
+        return position
     read = read_situation(situation)
     outcome = judge_outcome(line, line.station(position.station), read.outcome, read.facts.spent).outcome
     if derived_outcome(outcome).outcome_state != "passed":
-        return walk
-    tree = next(
-        (candidate for _, facts in reversed(walk.past) if (candidate := tree_left_by_visit_or_none(facts))),
-        "workspace",
-    )
+        return position
+    trees = (tree_left_by_visit_or_none(facts) for _, facts in reversed(position.past_visits))
+    tree = next((candidate for candidate in trees if candidate), "workspace")
     observed_facts = facts_with_source(
         outcome.facts,
         {"station": position.station, "tree": tree_left_by_visit_or_none(outcome.facts) or tree},
     )
-    return replace(walk, past=(*walk.past, (position.station, observed_facts)))
+    passed = PassedVisit(order, (position.station, observed_facts))
+    return replace(position, past=(*position.past, passed))
 
 
 def _take_votes(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:

@@ -359,3 +359,22 @@ def test_a_walk_reads_what_was_observed_at_another_station_until_the_files_chang
     for last, taken in ((same, ("clean",)), (changed, ("back",))):
         found = run_scenario_until_refused(of, read_scenario({"key": "walk", "steps": [counted, last]}))
         assert found.matched_rules == taken
+
+
+def forked_walk(**join: Any) -> ScenarioResult:
+    """b observes tests, then c, beside it, decides by them; d, where both meet, does too."""
+    clean = {"fact": {"path": "$.stations.b.tests.failed", "op": "equals", "value": 0}}
+    of = line(
+        {"rules": [{"id": "fork", "to": ["b", "c"]}]},
+        {"rules": [{"id": "b", "to": "d"}]},
+        {"rules": [{"id": "seen", "when": clean, "to": "d"}, {"id": "unseen", "to": "d"}]},
+        {"rules": [{"id": "clean", "when": clean, "to": "completed"}, {"id": "back", "to": "a"}], **join},
+    )
+    counted = {"exit_code": 0, "facts": {"tests": {"failed": 0}}}
+    return walked(
+        of, {**OK, "at": "a"}, {"at": "b", "outcome": counted}, {**OK, "at": "c"}, {**OK, "at": "d"}
+    )
+
+
+def test_a_branch_does_not_read_what_its_sibling_observed_but_a_join_does() -> None:
+    assert forked_walk(join={"wait_for": ["b", "c"]}).matched_rules == ("fork", "b", "unseen", "clean")
