@@ -209,7 +209,7 @@ def store_decision_and_move_task(
     if gate.sample is not None and request.user:
         if request.word == Word.APPROVE:
             sampling.allow_new_draw_for_request(gate, task)
-        elif sampling.is_request_drawn_and_unapproved(gate, task):
+        elif sampling.is_drawn_or_asks_the_same_as_drawn(gate, task, visit.asked_by.situation["facts"]):
             sampling_fallback.make_gates_ask_about_every_task(
                 task, [gate], sampling_fallback.REFUSED, batch.now
             )

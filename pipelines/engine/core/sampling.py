@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.engine.core import payload
 from pipelines.engine.statements import TASK_CHAIN
-from pipelines.models import GateVisit, SampledDraw, Task
+from pipelines.models import Event, GateVisit, SampledDraw, Task
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.routing.decide.sampling import (
@@ -32,7 +32,7 @@ def draw_result_by_gate(line: ParsedLine, task: Task, outcome: Mapping[str, Any]
     subjects = [
         SampledDraw.ALL,
         _sampling_key_of_task_chain(chain[0]),
-        _sampling_key_of_request(task),
+        _sampling_key_of_request(task.inputs, task),
         *([change] if change else []),
     ]
     before = SampledDraw.objects.filter(line=task.line_id, about__in=subjects)
@@ -80,7 +80,8 @@ def keep_request_drawn_until_approved(task: Task, draws: Mapping[str, str]) -> N
     drawn."""
     drawn = [gate for gate, draw in draws.items() if draw == DRAWN]
     rows = [
-        SampledDraw(line_id=task.line_id, gate=gate, about=_sampling_key_of_request(task)) for gate in drawn
+        SampledDraw(line_id=task.line_id, gate=gate, about=_sampling_key_of_request(task.inputs, task))
+        for gate in drawn
     ]
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -88,14 +89,18 @@ def keep_request_drawn_until_approved(task: Task, draws: Mapping[str, str]) -> N
 def allow_new_draw_for_request(gate: Gate, task: Task) -> None:
     """Let what asks the same draw anew, now that somebody approved it."""
     SampledDraw.objects.filter(
-        line=task.line_id, gate=gate.key, about=_sampling_key_of_request(task)
+        line=task.line_id, gate=gate.key, about__in=_sampling_keys_of_request_so_far(task)
     ).delete()
 
 
-def is_request_drawn_and_unapproved(gate: Gate, task: Task) -> bool:
-    """Return whether what this task asks for was drawn at the gate, and nobody has approved it yet."""
+def is_drawn_or_asks_the_same_as_drawn(gate: Gate, task: Task, facts: Mapping[str, Any]) -> bool:
+    """Return whether the gate asks because this task was drawn, or because what it asks for was and nobody has approved
+    that yet. `facts`: those of the decision that asks."""
+    # The draw as it was frozen: the row goes when another task that asks the same is approved
+    if (facts.get("samples") or {}).get(gate.key) == DRAWN:
+        return True
     return SampledDraw.objects.filter(
-        line=task.line_id, gate=gate.key, about=_sampling_key_of_request(task)
+        line=task.line_id, gate=gate.key, about=_sampling_key_of_request(task.inputs, task)
     ).exists()
 
 
@@ -111,11 +116,23 @@ def _sampling_key_of_task_chain(root: int) -> str:
     return f"task:{root}"
 
 
-def _sampling_key_of_request(task: Task) -> str:
-    """Name what a task asks for, whatever its spacing: its inputs, or its words where its line takes none."""
-    return (
-        f"request:{payload.json_digest(_with_single_spaces(task.inputs or [task.title, task.description]))}"
+def _sampling_key_of_request(inputs: Mapping[str, Any], task: Task) -> str:
+    """Name what a task with these inputs asks for, whatever its spacing: the inputs, or its words where its line takes
+    none."""
+    return f"request:{payload.json_digest(_with_single_spaces(inputs or [task.title, task.description]))}"
+
+
+def _sampling_keys_of_request_so_far(task: Task) -> set[str]:
+    """Return the keys of what the task asks for, and asked for before inputs that were missing were supplied: it may
+    have been drawn by each of them."""
+    supplied = (
+        Event.objects.filter(task=task, kind="metadata.added").order_by("-seq").values_list("data", flat=True)
     )
+    inputs, keys = dict(task.inputs), {_sampling_key_of_request(task.inputs, task)}
+    for event_data in supplied:
+        inputs = {key: value for key, value in inputs.items() if key not in event_data.get("inputs", {})}
+        keys.add(_sampling_key_of_request(inputs, task))
+    return keys
 
 
 def _with_single_spaces(value: Any) -> Any:

@@ -65,11 +65,10 @@ def end_time_of_wait(station: Station, task: Task, now: datetime) -> datetime:
 
 
 def outcome_of_wait(station: Station, task: Task, due: Due) -> dict[str, Any]:
-    """Return the outcome of a `wait` that is over. One that was due at once had its time behind it, or none
-    that could be computed."""
+    """Return the outcome of a `wait` that is over. Where no time could be computed it was due at once, or later by a
+    pause."""
     try:
-        if due.due_at <= due.set_at:
-            end_time_of_wait(station, task, due.set_at)
+        end_time_of_wait(station, task, due.set_at)
     except NotATime as fault:
         return {"result": "failure", "failure_type": "template_error", "summary": str(fault)}
     return {"result": "success", "summary": f"Waited until {due.due_at:%Y-%m-%d %H:%M:%S} UTC."}

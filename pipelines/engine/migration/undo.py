@@ -171,9 +171,9 @@ def _restore_task(migration_batch: MigrationBatch, task: Task, undoes: Migration
 
 
 def _counts_to_undo(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
-    """The edges and rules that the migration's own moves counted. (Visits are jobs, and jobs stay.)"""
+    """The edges, rules and failures that the migration's own moves counted. (Visits are jobs, and jobs stay.)"""
     events = Event.objects.filter(task=undoes.task_id, seq__lte=undoes.seq).order_by("-seq")
-    counted: dict[str, Counter[str]] = {"edges": Counter(), "rules": Counter()}
+    counted: dict[str, Counter[str]] = {name: Counter() for name in ("edges", "rules", "failures")}
     for event in events:
         if event.kind == "task.migrated":
             # Back to the event of the migration itself: what is before it was not its doing.
