@@ -51,7 +51,7 @@ def permissions(request: Request, task: Task) -> list[PermissionOut]:
         ToolPermission.objects.filter(task=task).select_related("job", "answered_by").order_by("-pk")[:MOST]
     )
     waiting = set(ToolPermission.waiting.filter(task=task).values_list("pk", flat=True))
-    return [_permission_out(row, waits=row.pk in waiting) for row in rows]
+    return [_permission_out(row, is_awaited=row.pk in waiting) for row in rows]
 
 
 @router.post(
@@ -70,11 +70,11 @@ def answer_permission(
     row = engine.answer_tool_permission(
         row.pk, user=user, digest=payload.digest, allow=payload.allow, reason=payload.reason
     )
-    return _permission_out(row, waits=False)
+    return _permission_out(row, is_awaited=False)
 
 
-def _permission_out(row: ToolPermission, *, waits: bool) -> PermissionOut:
-    over = row.state == ToolPermission.State.OPEN and not waits
+def _permission_out(row: ToolPermission, *, is_awaited: bool) -> PermissionOut:
+    over = row.state == ToolPermission.State.OPEN and not is_awaited
     return PermissionOut(
         id=row.pk,
         station=row.job.station,

@@ -26,7 +26,7 @@ from pipelines.engine.core.values import ENGINE, Report
 from pipelines.engine.moves import decision_application, escalations, evaluations
 from pipelines.engine.moves.absences import ids_of_deciders, stand_in_by_absent_by_project
 from pipelines.engine.moves.completion import store_outcome_and_end_job
-from pipelines.engine.moves.entitlement import entitled_people
+from pipelines.engine.moves.entitlement import entitled_people_by_id
 from pipelines.engine.moves.escalations import ACTIONS
 from pipelines.engine.moves.evaluations import UNTAKEN
 from pipelines.engine.moves.gates import SOON, approval_policy_of_visit, due_time_after
@@ -138,7 +138,7 @@ def _overdue_addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, .
         return tuple(gate.notify)
     away = stand_in_by_absent_by_project([task.project_id])[task.project_id]
     policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
-    may = ids_of_deciders(entitled_people(task.project_id), away, visit, policy)
+    may = ids_of_deciders(entitled_people_by_id(task.project_id), away, visit, policy)
     people = User.objects.filter(pk__in=may).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))
 

@@ -122,13 +122,13 @@ def _process_issues(repository: Repository, issues: list[IssueEvent], now: datet
             continue
         triggers = IssueTrigger.objects.filter(repository=repository, on=issue.on, value__iexact=issue.value)
         for trigger in triggers.select_related("line__project", "line__live", "made_by").order_by("pk"):
-            last = _start_task_unless_started(repository, trigger, issue, now)
+            last = _start_task_or_say_why_not(repository, trigger, issue, now)
             if last.task is not None:
                 return last
     return last
 
 
-def _start_task_unless_started(
+def _start_task_or_say_why_not(
     repository: Repository, trigger: IssueTrigger, issue: IssueEvent, now: datetime
 ) -> HookAnswer:
     issue_label, line = f"Issue #{issue.number}", trigger.line

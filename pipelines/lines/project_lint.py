@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from pipelines.engine.core import payload
-from pipelines.engine.moves.entitlement import entitled_people
+from pipelines.engine.moves.entitlement import entitled_people_by_id
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.models import Group, Project, Repository, Role
@@ -66,7 +66,7 @@ def examine_text(text: str | bytes, project: Project) -> Examination:
 
 def project_people(project: Project) -> People:
     """Return the people who can decide in a project at this moment."""
-    members = sorted(entitled_people(project.pk).values(), key=lambda person: person.username)
+    members = sorted(entitled_people_by_id(project.pk).values(), key=lambda person: person.username)
     return People(
         voters=tuple(person.as_voter for person in members),
         operators=frozenset(p.username for p in members if Role.OPERATOR in included_roles(p.roles)),

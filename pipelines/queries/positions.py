@@ -17,7 +17,7 @@ from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import (
     ProblemAndRemedy,
     blocker_words,
-    question_blockers_and_choices,
+    question_text_blocker_texts_and_choices,
 )
 
 LONGEST = 2_000
@@ -159,7 +159,7 @@ class PositionView:
         if self.token.status != Status.BLOCKED or "evaluation" in self.token.wait:
             return ()
         blockers = self._blocking_outcome.get("blockers") or ()
-        return question_blockers_and_choices(self.token.wait, blockers)[2]
+        return question_text_blocker_texts_and_choices(self.token.wait, blockers)[2]
 
     @property
     def answer_words(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from pipelines.routing.sentences.conditions import condition_words
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import (
     ProblemAndRemedy,
-    question_blockers_and_choices,
+    question_text_blocker_texts_and_choices,
     wait_sentence_or_none,
 )
 from pipelines.templatetags.cuts import shortened
@@ -388,7 +388,7 @@ def _blockers_by_token(tokens: list[Token]) -> dict[int, list[Any] | None]:
 def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> InboxItem:
     line = versions.by_id(token.task.pinned_id)
     station = line.stations_by_key.get(token.station)
-    question, blocker_texts, choices = question_blockers_and_choices(token.wait, blockers)
+    question, blocker_texts, choices = question_text_blocker_texts_and_choices(token.wait, blockers)
     return InboxItem(
         kind,
         str(token.pk),

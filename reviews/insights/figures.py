@@ -271,11 +271,11 @@ class Insights:
             SheetColumn("Later reverted", wide=True),
         )
 
-        def values(done: Changes, votes: Decisions, run: Costs) -> list[float | None]:
+        def row_cells(changes: Changes, decisions: Decisions, costs: Costs) -> list[float | None]:
             return [
-                done.accepted, done.median_seconds, votes.first_pass_share, votes.sent_back,
-                done.amount_per_accepted_change_or_none(votes.minutes),
-                done.amount_per_accepted_change_or_none(run.amount), done.reverted,
+                changes.accepted, changes.median_seconds, decisions.first_pass_share, decisions.sent_back,
+                changes.amount_per_accepted_change_or_none(decisions.minutes),
+                changes.amount_per_accepted_change_or_none(costs.amount), changes.reverted,
             ]  # fmt: skip
 
         parts = (self.changes.by_line, self.decisions.by_line, self.costs.by_line)
@@ -286,7 +286,7 @@ class Insights:
         rows = [
             SheetRow(
                 self.lines[pk].name,
-                values(
+                row_cells(
                     self.changes.by_line.get(pk, Changes()),
                     self.decisions.by_line.get(pk, Decisions()),
                     self.costs.by_line.get(pk, Costs()),
@@ -295,7 +295,7 @@ class Insights:
             )
             for pk in known
         ]
-        total = values(self.changes.total, self.decisions.total, self.costs.total)
+        total = row_cells(self.changes.total, self.decisions.total, self.costs.total)
         counts = "Lead time is the median; human minutes and cost are per accepted change."
         return Sheet("by-line", "By line", counts, "Line", columns, rows, SheetRow("All lines", total))
 

@@ -232,7 +232,7 @@ class ReviewDetail:
         return [part for part in parts if part.text != summary]
 
     @property
-    def rule(self) -> dict[str, str] | None:
+    def rule_that_led_here(self) -> dict[str, str] | None:
         """The rule that led here: its label, and its condition in words."""
         evidence_rule = self.visit.evidence.get("rule")
         if not evidence_rule:

@@ -101,7 +101,7 @@ def roles_equal_to_old_single_role(role: str) -> tuple[str, ...]:
     return (Role.DESIGNER, Role.REVIEWER) if role == Role.REVIEWER else (role,)
 
 
-def entitled_people(project_id: int) -> dict[int, EntitledPerson]:
+def entitled_people_by_id(project_id: int) -> dict[int, EntitledPerson]:
     """Everybody who is a member of the project and may sign in."""
     return people_of_projects([project_id])[project_id]
 
@@ -303,7 +303,7 @@ def unanimous_voters_or_none(task: Task, visit: GateVisit, policy: Approval) -> 
     None."""
     if not policy.is_unanimous:
         return None
-    people = entitled_people(task.project_id).values()
+    people = entitled_people_by_id(task.project_id).values()
     needs = [need for need in policy.who if need.everyone]
     return [
         person.as_voter

@@ -57,7 +57,9 @@ class Command(printing.Command):
                     ),
                 )
                 done = [
-                    create_or_update_demo_line(project, key, example.example_line_text(key, address), user)
+                    create_or_update_demo_line_and_say_result(
+                        project, key, example.example_line_text(key, address), user
+                    )
                     for key in example.KEYS
                 ]
                 _create_demo_agents(project, user)
@@ -79,7 +81,7 @@ def named_or_first_administrator(name: str = "") -> User:
     return user
 
 
-def create_or_update_demo_line(project: Project, key: str, text: str, user: User) -> str:
+def create_or_update_demo_line_and_say_result(project: Project, key: str, text: str, user: User) -> str:
     """Create the line, or bring it up to date if nobody has touched it; what was done, in words."""
     line = Line.objects.filter(project=project, key=key).select_related("live").first()
     parsed_line = read_line(native.loads(text))

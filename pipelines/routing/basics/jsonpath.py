@@ -44,7 +44,7 @@ SYNTAX_ERRORS = (JSONPathError, jsontext.JsonTextError)
 
 Finder = Callable[[Any, Any, EvaluationBudget], list[Any]]
 """(current value, root, steps) -> values."""
-One = Callable[[Any], Any]
+SingleValueFinder = Callable[[Any], Any]
 """(current value) -> the only value that can be found, or MISSING."""
 Test = Callable[[Any, Any, EvaluationBudget], bool]
 Operand = Callable[[Any, Any, EvaluationBudget], Any]
@@ -94,11 +94,11 @@ def query_evaluator(query: JSONPathQuery) -> Callable[[Any, EvaluationBudget], l
     return lambda document, steps: find(document, document, steps)
 
 
-def singular_finder_or_none(query: JSONPathQuery) -> One | None:
+def singular_finder_or_none(query: JSONPathQuery) -> SingleValueFinder | None:
     """Return the finder of a singular query (names and indices only, the common case); else None."""
     if not query.singular_query():
         return None
-    return _step_finder([segment.selectors[0] for segment in query.segments])
+    return _single_value_finder([segment.selectors[0] for segment in query.segments])
 
 
 def _query_finder(query: JSONPathQuery) -> Finder:
@@ -110,7 +110,7 @@ def _query_finder(query: JSONPathQuery) -> Finder:
     )
 
 
-def _step_finder(selectors: list[JSONPathSelector]) -> One:
+def _single_value_finder(selectors: list[JSONPathSelector]) -> SingleValueFinder:
     steps_in: list[Any] = [s.name if isinstance(s, NameSelector) else s.index for s in selectors]  # type: ignore[attr-defined]
     if len(steps_in) == 1 and type(steps_in[0]) is str:
         return member_finder(steps_in[0])
@@ -128,7 +128,7 @@ def _step_finder(selectors: list[JSONPathSelector]) -> One:
     return find
 
 
-def member_finder(name: str) -> One:
+def member_finder(name: str) -> SingleValueFinder:
     """Return a finder of the member with this name; only objects have named members."""
 
     def find(value: Any) -> Any:
@@ -137,9 +137,9 @@ def member_finder(name: str) -> One:
     return find
 
 
-def _list_finder(one: One) -> Finder:
+def _list_finder(find_single: SingleValueFinder) -> Finder:
     def find(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
-        node = one(value)
+        node = find_single(value)
         return [] if node is MISSING else [node]
 
     return find
@@ -186,7 +186,7 @@ def _child_values(value: Any) -> Iterable[Any]:
 
 def _selector_finder(selector: JSONPathSelector) -> Finder:
     if isinstance(selector, (NameSelector, IndexSelector)):
-        return _counting_finder(_list_finder(_step_finder([selector])))
+        return _counting_finder(_list_finder(_single_value_finder([selector])))
     if isinstance(selector, SliceSelector):
         return _slice_finder(selector.slice)
     if isinstance(selector, FilterSelector):

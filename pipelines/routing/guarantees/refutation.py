@@ -132,10 +132,10 @@ class Refuter:
     def _possible_steps(
         self, walk: SimulatedTask, guarantee: Guarantee
     ) -> Iterator[tuple[ScenarioStep, StepRecord]]:
-        def tried(position: SimulatedPosition) -> Iterator[Candidate]:
+        def candidates_to_try(position: SimulatedPosition) -> Iterator[Candidate]:
             return map(Candidate, self._steps_at(walk, position, guarantee))
 
-        for candidate, record in possible_candidates_with_records(self._line, walk, tried):
+        for candidate, record in possible_candidates_with_records(self._line, walk, candidates_to_try):
             yield candidate.step, record
 
     def _steps_at(

@@ -17,16 +17,16 @@ def line_guarantee_sentence(line: ParsedLine, guarantee: Guarantee) -> str:
     return guarantee_sentence(guarantee, lambda key: place_part_name(line, key))
 
 
-def guarantee_sentence(guarantee: Guarantee, called: Callable[[str], str | PartName]) -> str:
+def guarantee_sentence(guarantee: Guarantee, name_of: Callable[[str], str | PartName]) -> str:
     """`called`: the name of a place."""
     if guarantee.after is not None and guarantee.never is not None:
         template = AFTER[guarantee.after.word]
-        return _(template, gate=called(guarantee.after.gate), place=called(guarantee.never.reach))
+        return _(template, gate=name_of(guarantee.after.gate), place=name_of(guarantee.never.reach))
     if guarantee.never is not None:
-        reach, without = called(guarantee.never.reach), called(guarantee.never.without)
+        reach, without = name_of(guarantee.never.reach), name_of(guarantee.never.without)
         return _("Nothing reaches %(place)s without %(without)s", place=reach, without=without)
     if guarantee.at_most is not None:
-        station, times = called(guarantee.at_most.visit), guarantee.at_most.times
+        station, times = name_of(guarantee.at_most.visit), guarantee.at_most.times
         if times == 1:
             return _("A task visits %(station)s at most once", station=station)
         return _("A task visits %(station)s at most %(times)s times", station=station, times=times)

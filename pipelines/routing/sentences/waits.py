@@ -154,7 +154,7 @@ def waiting_question_or_empty(wait: Mapping[str, Any]) -> str:
 MOST_CHOICES = 12
 
 
-def question_blockers_and_choices(
+def question_text_blocker_texts_and_choices(
     wait: Mapping[str, Any], blockers: Iterable[Any]
 ) -> tuple[str, list[str], tuple[str, ...]]:
     """Return the question of a station, what else it says keeps it from going on, and the choices for an answer: of the

@@ -69,7 +69,7 @@ def account_page(request: SignedInRequest, status: int = 200, **context: Any) ->
     )
 
 
-def list_sessions(user: User, this: str | None) -> list[dict[str, Any]]:
+def list_sessions(user: User, current_key: str | None) -> list[dict[str, Any]]:
     """List where one is signed in: as each sign-in was recorded, and of the newest sessions without a record those that
     are of this person, for which each has to be opened. `name` stands for a session on the page: the key itself would
     be the session."""
@@ -84,7 +84,7 @@ def list_sessions(user: User, this: str | None) -> list[dict[str, Any]]:
     return [
         {
             "expires": session.expire_date,
-            "this": session.session_key == this,
+            "this": session.session_key == current_key,
             "key": session.pk,
             "name": hashlib.sha256(session.pk.encode()).hexdigest()[:16],
             "began": recorded.get(session.pk),

@@ -60,18 +60,18 @@ def sign_in_by_link(request: HttpRequest, secret: str) -> HttpResponse:
     """GET only shows a button: whatever looks at links ahead of people must not use one up."""
     # A link in the output of a start is for whoever sits at this machine (house §5)
     if not _is_link_allowed(request):
-        return _same_origin_page(request, "account/sign_in_local.html", status=403)
+        return _page_with_same_origin_referrer(request, "account/sign_in_local.html", status=403)
     if request.method != "POST":
-        return _same_origin_page(request, "account/sign_in_link.html")
+        return _page_with_same_origin_referrer(request, "account/sign_in_link.html")
     try:
         user = accounts.person_of_redeemed_link(secret, timezone.now())
     except accounts.LinkRefused:
-        return _same_origin_page(request, "errors/expired.html", status=410)
+        return _page_with_same_origin_referrer(request, "errors/expired.html", status=410)
     begin_session(request, user)
     return redirect("home" if user.has_usable_password() else "password-set")
 
 
-def _same_origin_page(request: HttpRequest, template: str, status: int = 200) -> HttpResponse:
+def _page_with_same_origin_referrer(request: HttpRequest, template: str, status: int = 200) -> HttpResponse:
     response = render(request, template, status=status)
     # Not “no-referrer”: the browser would then send “Origin: null” with the form, which no CSRF check accepts.
     response["Referrer-Policy"] = "same-origin"

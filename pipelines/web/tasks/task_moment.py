@@ -281,6 +281,6 @@ def _past_files(past: TaskView) -> list[PastFiles]:
     return list(files.values())
 
 
-def _last_commit_or_none(past: TaskView) -> VisitCommit | None:
-    done = [job.pk for job in past.jobs if job.state == Job.State.DONE]
+def _last_commit_or_none(task_view: TaskView) -> VisitCommit | None:
+    done = [job.pk for job in task_view.jobs if job.state == Job.State.DONE]
     return VisitCommit.objects.filter(job__in=done).order_by("-job__ended_at", "-job_id").first()

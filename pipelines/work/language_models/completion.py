@@ -184,7 +184,7 @@ def _parsed_reply(answer: dict[str, Any]) -> Reply:
     reply = Reply(_text_or_empty(message.get("content")), finish=_text_or_empty(first.get("finish_reason")))
     reply.refusal, reply.unreadable = (
         _text_or_empty(message.get("refusal")),
-        _part_that_is_not_read_or_empty(message),
+        _unsupported_form_message_or_empty(message),
     )
     _record_usage(reply, answer)
     calls = message.get("tool_calls")
@@ -199,7 +199,7 @@ def _parsed_reply(answer: dict[str, Any]) -> Reply:
     return reply
 
 
-def _part_that_is_not_read_or_empty(message: dict[str, Any]) -> str:
+def _unsupported_form_message_or_empty(message: dict[str, Any]) -> str:
     """Return which part of a message, or of a piece of one, has a form that is not read; "" if none has."""
     content = message.get("content")
     if content is not None and not isinstance(content, str):
@@ -227,7 +227,7 @@ class StreamedAnswer:
             self._add_to_tool_call(_object_or_empty(call))
         refusal = _text_or_empty(delta.get("refusal"))
         self._reply.refusal += refusal
-        self._reply.unreadable = self._reply.unreadable or _part_that_is_not_read_or_empty(delta)
+        self._reply.unreadable = self._reply.unreadable or _unsupported_form_message_or_empty(delta)
         text = _text_or_empty(delta.get("content"))
         self._refuse_beyond_limit(text + refusal)
         self._parts.append(text)

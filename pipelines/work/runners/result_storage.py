@@ -34,7 +34,7 @@ MODES: Final = 0o777
 
 
 def store_results(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> None:
-    """Keep what `leavings_json` names, and the facts that are found in it.
+    """Keep what `attempt_results_json` names, and the facts that are found in it.
 
     :raises NotStored: it is not what a station can leave; LeaseLost: nothing is kept"""
     before = stored_results.last_snapshot_or_none(job.pk)

@@ -94,12 +94,12 @@ class Driver:
             task.cancel()
         await asyncio.gather(*drives, return_exceptions=True)
 
-    async def drive_token(self, token_id: int, queue: str = DRIVE) -> None:
-        await self._claim_and_drive(queue, self.transport.claim_token, token_id)
+    async def drive_token(self, token_id: int, queue_name: str = DRIVE) -> None:
+        await self._claim_and_drive(queue_name, self.transport.claim_token, token_id)
 
-    async def drive_job(self, job_id: int, queue: str = DRIVE) -> None:
+    async def drive_job(self, job_id: int, queue_name: str = DRIVE) -> None:
         """A job without a ticket."""
-        await self._claim_and_drive(queue, self.transport.claim_job, job_id)
+        await self._claim_and_drive(queue_name, self.transport.claim_job, job_id)
 
     async def try_station(self, trial: TrialTransport) -> None:
         """A station by itself, beside the seats of stations of tasks."""
@@ -130,16 +130,16 @@ class Driver:
             await self._drive_stations(started, self.config.most_stations, seat)
 
     async def _claim_and_drive(
-        self, queue: str, claim: Callable[[int], Awaitable[Started | None]], which: int
+        self, queue_name: str, claim: Callable[[int], Awaitable[Started | None]], token_or_job_id: int
     ) -> None:
-        async with self._slots[queue]:
+        async with self._slots[queue_name]:
             # Only now: a stop may have come while it waited for its seat
             if not self.stopping:
-                started = await claim(which)
+                started = await claim(token_or_job_id)
                 # A station would keep the slot of a question from other questions.
-                most = 1 if queue == EVALUATE else self.config.most_stations
+                most = 1 if queue_name == EVALUATE else self.config.most_stations
                 async with AsyncExitStack() as seat:
-                    await self._drive_stations(started, most, seat if queue == QUICK else None)
+                    await self._drive_stations(started, most, seat if queue_name == QUICK else None)
 
     async def _drive_stations(
         self, started: Started | None, most_stations: int, seat: AsyncExitStack | None = None

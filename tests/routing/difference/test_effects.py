@@ -9,7 +9,7 @@ import pytest
 from pipelines.routing.analysis.difference.routing_effects import (
     RoutingEffect,
     gate_signature_or_none,
-    policy_effect,
+    policy_effect_if_no_rule_matches,
     rule_effect,
     sole_rework_gate_or_empty,
 )
@@ -130,7 +130,7 @@ def test_where_no_rule_matches_the_policy_is_the_effect(
     policy: dict[str, Any], standing: str, expected: RoutingEffect
 ) -> None:
     of = ruled({"when": {"result": "failure"}}, policy=policy)
-    assert policy_effect(of, of.stations[0], standing) == expected
+    assert policy_effect_if_no_rule_matches(of, of.stations[0], standing) == expected
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,4 @@ def test_where_no_rule_matches_the_policy_is_the_effect(
 )
 def test_where_there_are_no_rules_too(knob: str, station: int, expected: RoutingEffect) -> None:
     of = ruled({}, policy={"no_rules": knob})
-    assert policy_effect(of, of.stations[station], "passed") == expected
+    assert policy_effect_if_no_rule_matches(of, of.stations[station], "passed") == expected

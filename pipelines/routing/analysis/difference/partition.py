@@ -98,7 +98,11 @@ def _failed_regions(line: ParsedLine, station: Station) -> list[OutcomeRegion]:
     if line.policy.failure_rules:
         return []
     facts: Facts = {("failed", True): status_literal(FAILED)}
-    return [OutcomeRegion(routing_effects.policy_effect(line, station, "failed"), facts, None, "failed")]
+    return [
+        OutcomeRegion(
+            routing_effects.policy_effect_if_no_rule_matches(line, station, "failed"), facts, None, "failed"
+        )
+    ]
 
 
 def _unmatched_regions(line: ParsedLine, station: Station, before: Facts) -> list[OutcomeRegion]:
@@ -114,7 +118,10 @@ def _unmatched_regions(line: ParsedLine, station: Station, before: Facts) -> lis
         facts: Facts = {**before, (outcome_state, True): status_literal(statuses)}
         regions.append(
             OutcomeRegion(
-                routing_effects.policy_effect(line, station, outcome_state), facts, None, outcome_state
+                routing_effects.policy_effect_if_no_rule_matches(line, station, outcome_state),
+                facts,
+                None,
+                outcome_state,
             )
         )
     return regions

@@ -191,7 +191,7 @@ def stuck_on_faulty_rule_effect() -> RoutingEffect:
     return RoutingEffect(frozenset([("stuck",)]), error="InvalidTransitionSyntax")
 
 
-def policy_effect(line: ParsedLine, station: Station, outcome_state: str) -> RoutingEffect:
+def policy_effect_if_no_rule_matches(line: ParsedLine, station: Station, outcome_state: str) -> RoutingEffect:
     """Return the effect of the policy on an outcome that no rule takes. `outcome_state`: passed, failed or
     blocked."""
     # law §4: a blocked outcome goes to @blocked, whatever the options say.

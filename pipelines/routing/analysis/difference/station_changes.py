@@ -78,7 +78,10 @@ def station_signature(line: ParsedLine, station: Station) -> tuple[Any, ...]:
         )
         for rule in rules
     ]
-    rest = [routing_effects.policy_effect(line, station, outcome_state) for outcome_state in STANDINGS]
+    rest = [
+        routing_effects.policy_effect_if_no_rule_matches(line, station, outcome_state)
+        for outcome_state in STANDINGS
+    ]
     return (*rule_effects, len(rules) < len(station.rules), *rest, line.policy.failure_rules)
 
 

@@ -83,7 +83,7 @@ def analyse_station(
     )
 
 
-def station_excerpt(line: ParsedLine, station: Station) -> ParsedLine:
+def line_reduced_to_station(line: ParsedLine, station: Station) -> ParsedLine:
     """Everything of the line that a decision at this station reads, and nothing else."""
     return Excerpts(line).excerpt_of_station(station)
 

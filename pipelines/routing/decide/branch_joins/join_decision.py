@@ -21,7 +21,7 @@ from pipelines.routing.decide.branch_joins.branches import (
     Fork,
 )
 from pipelines.routing.decide.branch_joins.reachability import (
-    Ways,
+    NextStations,
     cached_per_line,
     drawn_next_stations,
     next_stations_by_station,
@@ -183,11 +183,13 @@ def fork_joined_at_or_none(line: ParsedLine, branch: Branch, station: str) -> Fo
     return branch.within[0] if branch.within else None
 
 
-def _innermost_fork_reaches_all_awaited(ways: Ways, forks: Sequence[Fork], station: str, join: Join) -> bool:
+def _innermost_fork_reaches_all_awaited(
+    next_stations: NextStations, forks: Sequence[Fork], station: str, join: Join
+) -> bool:
     """Return whether the innermost of these forks leads to every awaited station without going back to a
     fork."""
     avoiding = {station, *(fork.station for fork in forks)} - set(forks[-1].to)
-    return set(join.wait_for) <= reachable_stations(ways, forks[-1].to, avoiding)
+    return set(join.wait_for) <= reachable_stations(next_stations, forks[-1].to, avoiding)
 
 
 def _station_join(line: ParsedLine, station: str) -> Join:
@@ -255,7 +257,7 @@ def _reachable_stations(line: ParsedLine, station: str, place: str) -> frozenset
 
 
 @cached_per_line
-def _onward_routes_around_own_forks(line: ParsedLine, station: str) -> Ways:
+def _onward_routes_around_own_forks(line: ParsedLine, station: str) -> NextStations:
     return routes_replacing_forks(line, _own_forks_by_rule(line, station))
 
 

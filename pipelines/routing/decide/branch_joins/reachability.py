@@ -18,7 +18,7 @@ from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 
 CHOOSES = "reviewer_chooses"
-Ways = Mapping[str, frozenset[str]]
+NextStations = Mapping[str, frozenset[str]]
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
@@ -41,14 +41,14 @@ def cached_per_line(
 
 
 @cached_per_line
-def next_stations_by_station(line: ParsedLine) -> Ways:
+def next_stations_by_station(line: ParsedLine) -> NextStations:
     """The stations that each station may lead to next."""
     return _close_over_origins(
         line, lambda station: [*_drawn_targets(line, station, {}), *_undrawn_targets(line, station)]
     )
 
 
-def routes_replacing_forks(line: ParsedLine, instead: Mapping[str, str]) -> Ways:
+def routes_replacing_forks(line: ParsedLine, instead: Mapping[str, str]) -> NextStations:
     """The same where some forks, by the id of their rule, count as leading to one station."""
     if not instead:
         return next_stations_by_station(line)
@@ -67,7 +67,7 @@ def routes_replacing_forks(line: ParsedLine, instead: Mapping[str, str]) -> Ways
 
 
 @cached_per_line
-def drawn_next_stations(line: ParsedLine) -> Ways:
+def drawn_next_stations(line: ParsedLine) -> NextStations:
     """Only the paths that somebody drew: rules, and the order of stations without rules."""
     return _close_over_origins(line, lambda station: _drawn_targets(line, station, {}))
 
@@ -80,7 +80,7 @@ def _source_stations(after: Mapping[str, Collection[str]], key: str) -> set[str]
     return {source for source, targets in after.items() if key in targets and source != key}
 
 
-def _close_over_origins(line: ParsedLine, onward: Callable[[Station], Iterable[str]]) -> Ways:
+def _close_over_origins(line: ParsedLine, onward: Callable[[Station], Iterable[str]]) -> NextStations:
     after = {station.key: set(onward(station)) for station in line.stations}
     returning = _returning_stations(line)
     grown = bool(returning)
@@ -94,7 +94,7 @@ def _close_over_origins(line: ParsedLine, onward: Callable[[Station], Iterable[s
     return {key: frozenset(targets) for key, targets in after.items()}
 
 
-def reachable_stations(after: Ways, begin: Iterable[str], avoiding: Collection[str] = ()) -> set[str]:
+def reachable_stations(after: NextStations, begin: Iterable[str], avoiding: Collection[str] = ()) -> set[str]:
     """Every station to which these lead, themselves included, without passing through one that is avoided."""
     visited: set[str] = set()
     todo = [key for key in begin if key not in avoiding]

@@ -21,7 +21,7 @@ from pipelines.routing.analysis.lint.checks import (
     undecided,
 )
 from pipelines.routing.analysis.lint.finding import INFO, Finding
-from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, station_excerpt
+from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, line_reduced_to_station
 from pipelines.routing.analysis.lint.subject import LintSubject, keys_reachable_from
 from pipelines.routing.analysis.lint.visits import strong_components
 from pipelines.routing.analysis.satisfiability.liveness import DEAD
@@ -116,7 +116,7 @@ class _TrialQuestion:
         self, known: RememberedAnalysis, what: tuple[str, ...], line: ParsedLine, station: str
     ) -> None:
         self.key = known, what
-        self.excerpt = station_excerpt(line, line.station(station))
+        self.excerpt = line_reduced_to_station(line, line.station(station))
         self.station = station
 
     def __eq__(self, other: object) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-from pipelines.engine.moves.entitlement import EntitledPerson, entitled_people
+from pipelines.engine.moves.entitlement import EntitledPerson, entitled_people_by_id
 from pipelines.models import Agent, Line, Project
 from pipelines.routing.document.document_readers.names import KEY
 from pipelines.routing.document.kinds import KINDS
@@ -111,7 +111,7 @@ class FormSetting:
     @cached_property
     def people(self) -> list[EntitledPerson]:
         """Members of the project, by name; looked up once, too."""
-        return sorted(entitled_people(self.project.pk).values(), key=lambda person: person.username)
+        return sorted(entitled_people_by_id(self.project.pk).values(), key=lambda person: person.username)
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ class HttpTransport:
             with await asyncio.to_thread(open_plain_file, attempt_results.root, path) as file:
                 if not (direct and await self._try_to_send_to_store(started, digest, file, size)):
                     await self._send_file(started, digest, file, size)
-        await self._call_about_job(started, "store", wire_format.leavings_json(attempt_results))
+        await self._call_about_job(started, "store", wire_format.attempt_results_json(attempt_results))
 
     async def _try_to_send_to_store(self, started: Started, digest: str, file: BinaryIO, size: int) -> bool:
         """Send a file to the address that the server gives for it; whether it came there. If not, it can still go

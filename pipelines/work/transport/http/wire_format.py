@@ -120,7 +120,7 @@ def _git_state_from_json(plain: Mapping[str, Any]) -> GitState:
     return replace(state, branches=tuple(GitBranch(**fields) for fields in plain["branches"]))
 
 
-def leavings_json(attempt_results: AttemptResults) -> Json:
+def attempt_results_json(attempt_results: AttemptResults) -> Json:
     """Return what an attempt left, without the bytes, which are sent by themselves. Of git only where the
     branch stands: the server finds out the rest."""
     return {

@@ -119,7 +119,7 @@ class BranchStates:
         # What a delivery found before the last commit is settled by that
         since = last.job_id if last else 0
         moved = any(token_id in tokens and job > since for token_id, job in self._deliveries_with_moved_base)
-        return replace(state, packs=self._reported_packs(moment), moved=moved)
+        return replace(state, packs=self._pack_names_reported_by(moment), moved=moved)
 
     def _index_of_last_join_or_none(self, tokens: Sequence[int], joins: int) -> int | None:
         """Return the index of the last join of branches that became one of these tokens."""
@@ -139,7 +139,7 @@ class BranchStates:
         passed = [changed[token_id] for token_id in event.data.get("passed", merged) if token_id in changed]
         states = {_files_key(state): state for state in passed}
         if len(states) < 2 and states.keys() == {_files_key(state) for state in changed.values()}:
-            return replace(next(iter(states.values()), before), packs=self._reported_packs(event.at))
+            return replace(next(iter(states.values()), before), packs=self._pack_names_reported_by(event.at))
         branches = {
             branch.head: branch for state in states.values() for branch in self._branches_of_state(state)
         }
@@ -152,7 +152,7 @@ class BranchStates:
             base=known.base,
             # There is no tree of all of them until a station has merged them
             tree="",
-            packs=self._reported_packs(event.at),
+            packs=self._pack_names_reported_by(event.at),
             joined=True,
             branches=tuple(branches.values()),
         )
@@ -172,7 +172,7 @@ class BranchStates:
         station = line.stations_by_key.get(row.job.station)
         return (GitBranch(station.name if station else row.job.station, state.base, state.head),)
 
-    def _reported_packs(self, moment: datetime | None) -> tuple[str, ...]:
+    def _pack_names_reported_by(self, moment: datetime | None) -> tuple[str, ...]:
         packs = [row.pack.name for row in self._commits_of_task if row.pack and _is_reported_by(row, moment)]
         return tuple(dict.fromkeys((*self._initial_state.packs, *packs)))
 
