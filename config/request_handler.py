@@ -155,7 +155,7 @@ class SingleThreadHandler(ASGIHandler):
         )
 
     def _batcher_of(self, project: int) -> CallBatcher[BatchedRequest, HttpResponse]:
-        async def send(requests: Sequence[BatchedRequest]) -> Sequence[HttpResponse | None]:
+        async def answer_batch(requests: Sequence[BatchedRequest]) -> Sequence[HttpResponse | None]:
             try:
                 answers: list[CallAnswer | None] = await self._run_in_a_thread(self._answer_calls, requests)
             except Exception as error:  # noqa: BLE001  # each is told its own when it is answered by itself
@@ -168,7 +168,7 @@ class SingleThreadHandler(ASGIHandler):
             return [None if answer is None else answer.response for answer in answers]
 
         gathering = CallBatcher(
-            send, LARGEST_BATCH, size=lambda request: len(request.call.job_ids), patience=PATIENCE
+            answer_batch, LARGEST_BATCH, size=lambda request: len(request.call.job_ids), patience=PATIENCE
         )
         return gathering
 

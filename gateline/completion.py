@@ -22,7 +22,7 @@ def complete_line(ctx: typer.Context, incomplete: str) -> Candidates:
     """Complete a line by its key if that is unique, else as owner/project/line; whole names once a slash was
     typed."""
 
-    def ask(server: Client) -> Iterable[tuple[str, str]]:
+    def line_candidates(server: Client) -> Iterable[tuple[str, str]]:
         known = server.get("/lines")
         keys = [row["key"] for row in known]
         for row in known:
@@ -32,25 +32,25 @@ def complete_line(ctx: typer.Context, incomplete: str) -> Candidates:
             if "/" in incomplete:
                 yield f"{row['project']}/{row['key']}", row["name"]
 
-    return _candidates_or_none(ctx, incomplete, ask)
+    return _candidates_or_none(ctx, incomplete, line_candidates)
 
 
 def complete_task(ctx: typer.Context, incomplete: str) -> Candidates:
-    def ask(server: Client) -> Iterable[tuple[str, str]]:
+    def task_candidates(server: Client) -> Iterable[tuple[str, str]]:
         for row in server.get("/tasks", begins=incomplete or "WI-"):
             yield row["id"], row["title"]
 
-    return _candidates_or_none(ctx, incomplete, ask)
+    return _candidates_or_none(ctx, incomplete, task_candidates)
 
 
 def complete_project(ctx: typer.Context, incomplete: str) -> Candidates:
-    def ask(server: Client) -> Iterable[tuple[str, str]]:
+    def project_candidates(server: Client) -> Iterable[tuple[str, str]]:
         for row in server.get("/projects"):
             if not row["archived"]:
                 yield f"{row['owner']}/{row['key']}", row["name"]
                 yield row["key"], row["name"]
 
-    return _candidates_or_none(ctx, incomplete, ask)
+    return _candidates_or_none(ctx, incomplete, project_candidates)
 
 
 def complete_profile(ctx: typer.Context, incomplete: str) -> Candidates:

@@ -39,7 +39,7 @@ from pipelines.models import (
     Worker,
 )
 from pipelines.people import accounts
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 
 _numbers = itertools.count(1)
 Document = Mapping[str, Any]
@@ -192,8 +192,8 @@ class World:
     ) -> Task:
         return engine.submit(version, actor=engine.Actor.person(by or self.operator), title=title, **more)
 
-    def claim(self) -> Claim:
-        return Claim(worker=self.worker.pk, answers=frozenset(self.worker.answers))
+    def claim(self) -> WorkOffer:
+        return WorkOffer(worker=self.worker.pk, answers=frozenset(self.worker.answers))
 
     def able(self, *answers: str) -> None:
         """Let the worker be able to answer evaluations: `model`, `worker`."""

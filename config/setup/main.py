@@ -59,13 +59,13 @@ def start_everything(rest: list[str]) -> int:
 def development_target(*words: str) -> Target:
     """A target that starts a program, with all that is installed for development."""
 
-    def start(rest: list[str]) -> int:
+    def run_target(rest: list[str]) -> int:
         machine.check_platform()
         _ensure_packages_and_front_end(DEVELOPMENT)
         _become_python_program(*words, *rest)
         return 0
 
-    return start
+    return run_target
 
 
 def run_all_checks(rest: list[str]) -> int:

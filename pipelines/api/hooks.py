@@ -66,7 +66,7 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> HookAnswe
         _count_wrong_signature_or_refuse(request)
         why = "The signature is missing or wrong. Compare the secret of the webhook with that of the repository."
         raise HttpError(401, why) from unsigned
-    return HookAnswerOut(said=delivery.said, task=delivery.task.name if delivery.task else "")
+    return HookAnswerOut(said=delivery.detail, task=delivery.task.name if delivery.task else "")
 
 
 @router.post(

@@ -65,11 +65,11 @@ def action_required(action: str, refusal: str | Promise = "") -> Callable[[View]
     the message for members who may not do it.
     """
 
-    def mark(view: View) -> View:
+    def mark_with_action(view: View) -> View:
         view.may = action, refusal  # type: ignore[attr-defined]
         return view
 
-    return mark
+    return mark_with_action
 
 
 def answering_for_purged_tasks(view: View) -> View:
@@ -82,11 +82,11 @@ def costly_operation(view: View, *, saves: bool = False) -> View:
     """Operation that costs much: it takes its turn (pipelines/web/shell/costly_requests.py), or gets a 429."""
 
     @wraps(view)
-    def wrapped(request: Request, **values: Any) -> Any:
+    def operation_in_turn(request: Request, **values: Any) -> Any:
         with taking_turn(request.auth, saves=saves):
             return view(request, **values)
 
-    return wrapped  # type: ignore[return-value]
+    return operation_in_turn  # type: ignore[return-value]
 
 
 saving_in_turn = partial(costly_operation, saves=True)

@@ -131,7 +131,7 @@ def problem_response(
 def install_handlers(api: NinjaAPI) -> None:
     """Give `api` the handlers: whatever is refused answers in one shape, and nothing answers 500."""
 
-    def refused(request: HttpRequest, problem: Exception) -> HttpResponse:
+    def refusal_response(request: HttpRequest, problem: Exception) -> HttpResponse:
         status = next(code for kind, code in STATUS if isinstance(problem, kind))
         places = [p.to_dict() for p in _exception_problems(problem)]
         # A class that is raised without words has them in the first line of its docstring
@@ -142,36 +142,36 @@ def install_handlers(api: NinjaAPI) -> None:
         return response
 
     @api.exception_handler(RequestDataTooBig)
-    def too_big(request: HttpRequest, problem: RequestDataTooBig) -> HttpResponse:
+    def oversized_body_response(request: HttpRequest, problem: RequestDataTooBig) -> HttpResponse:
         return problem_response(api, request, 400, "The body is larger than this address takes.")
 
     for kind, _status in STATUS:
-        api.exception_handler(kind)(refused)
+        api.exception_handler(kind)(refusal_response)
 
     @api.exception_handler(ValidationError)
-    def malformed(request: HttpRequest, problem: ValidationError) -> HttpResponse:
+    def invalid_fields_response(request: HttpRequest, problem: ValidationError) -> HttpResponse:
         places = [{"path": location_path(e["loc"]), "message": e["msg"], "hint": ""} for e in problem.errors]
         return problem_response(api, request, 400, "Some fields are missing or wrong.", places)
 
     @api.exception_handler(AuthenticationError)
-    def unauthenticated(request: HttpRequest, problem: AuthenticationError) -> HttpResponse:
+    def unauthenticated_response(request: HttpRequest, problem: AuthenticationError) -> HttpResponse:
         return problem_response(
             api, request, 401, "Sign in, or send a valid token as “Authorization: Bearer …”."
         )
 
     @api.exception_handler(Http404)
-    def missing(request: HttpRequest, problem: Http404) -> HttpResponse:
+    def not_found_response(request: HttpRequest, problem: Http404) -> HttpResponse:
         return problem_response(api, request, 404, str(problem) or "Not found here.")
 
     @api.exception_handler(HttpError)
-    def http(request: HttpRequest, problem: HttpError) -> HttpResponse:
+    def http_error_response(request: HttpRequest, problem: HttpError) -> HttpResponse:
         return problem_response(api, request, problem.status_code, str(problem))
 
     for error_class in AWAY:
         api.exception_handler(error_class)(partial(_unavailable_response, api))
 
     @api.exception_handler(DataError)
-    def unstorable(request: HttpRequest, problem: DataError) -> HttpResponse:
+    def unstorable_value_response(request: HttpRequest, problem: DataError) -> HttpResponse:
         return problem_response(
             api, request, 400, "A value is too large, or has characters that cannot be stored."
         )

@@ -75,16 +75,22 @@ def read_short_call_or_none(request: HttpRequest) -> SentCall | None:
 
 
 def read_call(
-    request: HttpRequest, secret: str, project: int, runner: uuid.UUID, fence: tuple[int, uuid.UUID] | None
+    request: HttpRequest,
+    secret: str,
+    project: int,
+    runner: uuid.UUID,
+    job_and_lease: tuple[int, uuid.UUID] | None,
 ) -> SentCall:
-    """`project`: that of its token; `fence`: the job and the lease that it alone is about."""
+    """`project`: that of its token; `job_and_lease`: the job and the lease that it alone is about."""
     try:
         reports = (
-            bodies.read_reports(request) if fence is None else (bodies.read_single_report(request, *fence),)
+            bodies.read_reports(request)
+            if job_and_lease is None
+            else (bodies.read_single_report(request, *job_and_lease),)
         )
     except Invalid as error:
-        return SentCall(project, fence is not None, ReportCall(secret, runner, (), error))
-    return SentCall(project, fence is not None, ReportCall(secret, runner, reports))
+        return SentCall(project, job_and_lease is not None, ReportCall(secret, runner, (), error))
+    return SentCall(project, job_and_lease is not None, ReportCall(secret, runner, reports))
 
 
 def _is_short(request: HttpRequest) -> bool:

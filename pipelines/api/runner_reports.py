@@ -15,7 +15,7 @@ from pipelines.errors import Invalid
 from pipelines.models import ApiToken
 from pipelines.people import accounts
 from pipelines.work.runners import report_facts, reports
-from pipelines.work.runners.presence import runner_claim
+from pipelines.work.runners.presence import runner_offer
 from pipelines.work.runners.report_facts import Reporter, ReportFacts
 from pipelines.work.runners.reports import RunnerReport
 from pipelines.work.transport.protocol import ReportAnswer
@@ -123,7 +123,7 @@ def _checked_reports(
             return report.fault
     # A drained runner ends what it has, and is handed nothing new; nor is one of a single job (docs/runners.md)
     takes_more = not facts.runner.stopping and token.only_job_id is None
-    next_job_claim = runner_claim(facts.runner) if takes_more else None
+    next_job_claim = runner_offer(facts.runner) if takes_more else None
     return [
         RunnerReport(
             facts,

@@ -35,7 +35,7 @@ from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.models import ApiToken, Worker
 from pipelines.ports import leases
 from pipelines.work.runners import agent_questions, logs, presence, runner_claims
-from pipelines.work.runners.presence import runner_claim
+from pipelines.work.runners.presence import runner_offer
 from pipelines.work.spec.agent_call import PermissionRequest
 from pipelines.work.transport.http import wire_format
 from pipelines.work.transport.local import permission_requests
@@ -180,7 +180,7 @@ def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> 
     return RegisteredOut(
         project=f"{project.owner.key}/{project.key}",
         labels=worker.labels,
-        seconds=runner_claim(worker).seconds,
+        seconds=runner_offer(worker).seconds,
         draining=worker.stopping,
     )
 
@@ -203,7 +203,7 @@ def sign_off(request: RunnerRequest, runner: uuid.UUID) -> None:
 def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> LeasesOut:
     """Renew all leases of the runner and return those that it still holds."""
     worker = get_runner(request, runner)
-    renewed = leases.renew_leases_by_job(worker.pk, runner_claim(worker).seconds, payload.abandoned)
+    renewed = leases.renew_leases_by_job(worker.pk, runner_offer(worker).seconds, payload.abandoned)
     return LeasesOut(held={str(job): str(key) for job, key in renewed.items()}, draining=worker.stopping)
 
 
@@ -214,7 +214,7 @@ def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> Lease
 def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
     """List the waiting jobs that the runner may have: by priority, then by age. Empty where it is drained."""
     worker = get_runner(request, runner)
-    jobs = {} if worker.stopping else claimable_jobs(runner_claim(worker), payload.room)
+    jobs = {} if worker.stopping else claimable_jobs(runner_offer(worker), payload.room)
     allowed = _allowed_jobs(request.auth, jobs)
     return WaitingOut(jobs=[WaitingJob(job=job, queue=jobs[job]) for job in allowed])
 
@@ -239,7 +239,7 @@ def _allowed_jobs(token: ApiToken, jobs: Iterable[int]) -> list[int]:
 def _start_jobs(request: RunnerRequest, runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
     # A job that is named twice is started once, and the answer has it in both places
     allowed = dict.fromkeys(_allowed_jobs(request.auth, jobs))
-    started = {} if runner.stopping else runner_claims.start_jobs(allowed, runner_claim(runner))
+    started = {} if runner.stopping else runner_claims.start_jobs(allowed, runner_offer(runner))
     return [wire_format.started_json(started[job]) if job in started else None for job in jobs]
 
 
@@ -310,11 +310,11 @@ def report_together(request: ReportRequest, runner: uuid.UUID) -> HttpResponse:
 
 
 def _answer_report(
-    request: ReportRequest, runner: uuid.UUID, fence: tuple[int, uuid.UUID] | None = None
+    request: ReportRequest, runner: uuid.UUID, job_and_lease: tuple[int, uuid.UUID] | None = None
 ) -> HttpResponse:
     secret = request.auth.secret
     (answer,) = runner_calls.http_answers_of_calls(
-        [runner_calls.read_call(request, secret, request.auth.project, runner, fence)]
+        [runner_calls.read_call(request, secret, request.auth.project, runner, job_and_lease)]
     )
     if isinstance(answer, TokenInvalid):
         forget_token(secret)

@@ -57,7 +57,7 @@ class UnsignedDelivery(Refused):
 class HookAnswer:
     """Answer to a delivery of a hook: a sentence, and the task that it started, if it did."""
 
-    said: str
+    detail: str
     task: Task | None = None
 
 
@@ -97,7 +97,7 @@ def process_hook_delivery(
                 now,
             )
         HookReceipt.objects.create(
-            repository=repository, digest=digest, said=answer.said[:500], task=answer.task, at=now
+            repository=repository, digest=digest, said=answer.detail[:500], task=answer.task, at=now
         )
     return answer
 

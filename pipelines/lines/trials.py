@@ -17,7 +17,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, existing
 from pipelines.lines.publishing import LineArchived
 from pipelines.models import Job, Line, Purpose, StationTrial, User
 from pipelines.ports import audit, clock, queue
-from pipelines.ports.leases import claims_of_live_workers
+from pipelines.ports.leases import offers_of_live_workers
 from pipelines.ports.terms import TRIALS, TRY_STATION
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments, unclaimable_jobs
@@ -142,14 +142,14 @@ def check_shared_worker_could_run(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
     made = TrialOrders.orders_for_trial(trial)
     # Trials are for workers beside the database: a runner of a project does none
-    shared_claims = [claim for claim in claims_of_live_workers() if claim.project is None]
-    if any(can_run_trial(claim, made.task, made.line, made.station) for claim in shared_claims):
+    shared_offers = [offer for offer in offers_of_live_workers() if offer.project is None]
+    if any(can_run_trial(offer, made.task, made.line, made.station) for offer in shared_offers):
         return
     project = trial.line.project
     besides = environments.offers_required_of_worker(project.pk, made.line, made.station, made.task.inputs)
     brought = ValueScope.scope_of_task(made.task).needs_met_by_stored_secrets(made.station)
     refusal = unclaimable_jobs.unclaimed_reason(
-        project.owner.key, made.station, shared_claims, brought, besides
+        project.owner.key, made.station, shared_offers, brought, besides
     )
     raise Conflict(" ".join(filter(None, (refusal.text, refusal.remedy))))
 

@@ -32,7 +32,7 @@ AFTER_A_RESTART = 5.0
 
 
 @dataclass(frozen=True)
-class Claim:
+class WorkOffer:
     """Offer of a worker to take work. `owners` None = every owner; `seconds` = how long a lease lasts
     unrenewed; `answers`: which evaluations it can answer, of `MACHINES` in `routing/document/evaluations.py`."""
 
@@ -92,11 +92,11 @@ def evaluations_live_workers_can_answer(owner: str, project: int) -> frozenset[s
     return frozenset(row[0] for row in fetch(ANSWERS_OF_WORKERS, [owner, project, ALIVE_SECONDS]))
 
 
-def claims_of_live_workers() -> list[Claim]:
+def offers_of_live_workers() -> list[WorkOffer]:
     """Return the offers of the workers that are alive."""
     rows = fetch(OFFERS_OF_WORKERS, [ALIVE_SECONDS])
     return [
-        Claim(
+        WorkOffer(
             worker,
             labels=_parsed_word_set_or_none(labels) or frozenset(),
             owners=_parsed_word_set_or_none(owners),

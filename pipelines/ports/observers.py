@@ -105,16 +105,6 @@ class AlarmSettled:
 
 
 @dataclass(frozen=True)
-class JobOpened:
-    """A station has a new job to do; `kind` as in the line document (`manual`: for a person)."""
-
-    task_id: int
-    job_id: int
-    station: str
-    kind: str
-
-
-@dataclass(frozen=True)
 class TaskStarted:
     """A task was started, however that was: by a person, a program, a trigger, or as the successor of another."""
 
@@ -353,7 +343,6 @@ Consequence = (
     | GateClosed
     | Alarm
     | AlarmSettled
-    | JobOpened
     | TaskStarted
     | TaskMoved
     | TaskWaits

@@ -12,7 +12,7 @@ from typing import Final
 
 from pipelines.models import Purpose
 from pipelines.models.plumbing.compiled_queries import fetch_prepared
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.queries.statements import QUEUED_EVERYWHERE, QUEUED_IN_LINE, QUEUED_IN_PROJECT
@@ -64,45 +64,45 @@ def _read_queued_work(text: str, values: list[int]) -> list[QueuedWork]:
     ]
 
 
-def worker_may_do_work(claim: Claim, work: QueuedWork, brings: Collection[str] | None = None) -> bool:
-    """True if a worker with this claim does such jobs, as far as images are not concerned. `brings`: the secrets that
+def worker_may_do_work(offer: WorkOffer, work: QueuedWork, brings: Collection[str] | None = None) -> bool:
+    """True if a worker with this offer does such jobs, as far as images are not concerned. `brings`: the secrets that
     come with the job; None: all that it needs."""
-    return claim.works_in_project(work.project) and worker_may_do_job(
-        claim,
+    return offer.works_in_project(work.project) and worker_may_do_job(
+        offer,
         work.owner,
         (work.version, work.station, work.purpose, work.kind),
         lambda station: _secret_offers_among(required_offers(station)) if brings is None else brings,
     )
 
 
-def claim_depends_on_secrets(claim: Claim, work: QueuedWork) -> bool:
-    """True if it depends on what is stored whether a worker with this claim does such jobs."""
+def offer_depends_on_secrets(offer: WorkOffer, work: QueuedWork) -> bool:
+    """True if it depends on what is stored whether a worker with this offer does such jobs."""
     return work.purpose == Purpose.STATION and all(
-        _names_secrets_and_lacks_offers(work.version, work.station, claim.offers)
+        _names_secrets_and_lacks_offers(work.version, work.station, offer.offers)
     )
 
 
 def worker_may_do_job(
-    claim: Claim,
+    offer: WorkOffer,
     owner: str,
     job: tuple[int, str, str, str],
     brings: Callable[[Station], Collection[str]],
 ) -> bool:
-    """True if a worker with this claim does such a job, of this version, station, purpose and kind.
+    """True if a worker with this offer does such a job, of this version, station, purpose and kind.
 
     A question for a machine needs nothing that its station needs: any worker that can answer takes it. A hook and a
     tool are programs, and run where the station's work runs."""
     version, key, purpose, kind = job
     if purpose != Purpose.STATION and kind in MACHINES:
-        return claim.serves_owner(owner) and kind in claim.answers
+        return offer.serves_owner(owner) and kind in offer.answers
     station = versions.by_id(version).station(key)
-    if not claim.serves_owner_and_labels(owner, station.labels):
+    if not offer.serves_owner_and_labels(owner, station.labels):
         return False
     if purpose != Purpose.STATION:
-        return runs_programs(claim.offers)
-    names_secrets, lacks = _names_secrets_and_lacks_offers(version, key, claim.offers)
+        return runs_programs(offer.offers)
+    names_secrets, lacks = _names_secrets_and_lacks_offers(version, key, offer.offers)
     # Stored secrets are looked up only where it depends on them.
-    return not lacks or claim.can_do_station(owner, station, brings(station) if names_secrets else ())
+    return not lacks or offer.can_do_station(owner, station, brings(station) if names_secrets else ())
 
 
 def _secret_offers_among(names: Collection[str]) -> list[str]:

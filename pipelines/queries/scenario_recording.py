@@ -207,10 +207,10 @@ def _recorded_step_or_none(
             return _RecordedStep(ScenarioStep("retry"), event.source)
         case "escalation.opened", _trigger if event.token_id is None and event.actor.startswith("person:"):
             escalation = {"trigger": event.data["escalated"], "reason": event.data["reason"]}
-            return _RecordedStep(ScenarioStep("escalate", said=escalation))
+            return _RecordedStep(ScenarioStep("escalate", details=escalation))
         case "escalation.resolved", _trigger if event.data["how"] in WORDS_TO_RESOLVE:
             return _RecordedStep(
-                ScenarioStep("resolve", event.source or None, said=_resolution_fields(event)), event.source
+                ScenarioStep("resolve", event.source or None, details=_resolution_fields(event)), event.source
             )
         case kind, trigger if kind == "handoff.added" or trigger.startswith("facts:"):
             return _RecordedStep(ScenarioStep("reconsider"), event.source)

@@ -7,7 +7,7 @@ from typing import Final
 
 from pipelines.models import Job, Project, Purpose, Status, Token
 from pipelines.ports import leases
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.queries import unclaimable_jobs, versions
 from pipelines.routing.document.evaluations import MACHINES, MODEL
 from pipelines.routing.document.kinds import required_offers
@@ -29,7 +29,7 @@ def unanswered_sentence_by_token(project: Project, tokens: Iterable[Token]) -> d
     owner = project.owner.key
     able, offered = (
         leases.evaluations_live_workers_can_answer(owner, project.pk),
-        [item for item in leases.claims_of_live_workers() if item.works_in_project(project.pk)],
+        [item for item in leases.offers_of_live_workers() if item.works_in_project(project.pk)],
     )
     sentences = {}
     for job in jobs:
@@ -62,12 +62,12 @@ def _missing_machine_sentence_or_none(kind: str, able: frozenset[str]) -> Proble
 
 
 def _missing_program_sentence_or_none(
-    job: Job, owner: str, offered: Sequence[Claim]
+    job: Job, owner: str, offered: Sequence[WorkOffer]
 ) -> ProblemAndRemedy | None:
     station = versions.by_id(job.pinned_id).station(job.station)
     if any(
-        claim.serves_owner_and_labels(owner, station.labels) and claim.meets_need(PROGRAMS)
-        for claim in offered
+        offer.serves_owner_and_labels(owner, station.labels) and offer.meets_need(PROGRAMS)
+        for offer in offered
     ):
         return None
     return unclaimable_jobs.unclaimed_reason(

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from pipelines.models import Job, Purpose, Task
 from pipelines.models.plumbing.compiled_queries import fetch
-from pipelines.ports.leases import Claim, claims_of_live_workers
+from pipelines.ports.leases import WorkOffer, offers_of_live_workers
 from pipelines.ports.vault.value_lookup import ValueScope, needs_met_by_stored_secrets_of_each
 from pipelines.queries import environments, queued_work, versions
 from pipelines.queries.queued_work import QueuedWork
@@ -82,7 +82,7 @@ def _unclaimed_stations(queued_work: Sequence[QueuedWork], most: int | None) -> 
     queued_work = [work for work in queued_work if work.purpose == Purpose.STATION]
     if not queued_work:
         return []
-    offered = claims_of_live_workers()
+    offered = offers_of_live_workers()
     images = environments.ImageRepositories.of_projects({work.project for work in queued_work})
     lacking = []
     for work, secrets in zip(
@@ -92,13 +92,13 @@ def _unclaimed_stations(queued_work: Sequence[QueuedWork], most: int | None) -> 
     ):
         # Where an input names the repository, each task has its own: those are not counted.
         besides = (IMAGES,) if images.all_need_images(work) else ()
-        claims_there = _claims_in_project(offered, work.project)
+        offers_there = _offers_in_project(offered, work.project)
         if not any(
-            claim.can_do_station(work.owner, work.published_station, secrets, besides)
-            for claim in claims_there
+            offer.can_do_station(work.owner, work.published_station, secrets, besides)
+            for offer in offers_there
         ):
             lacking.append(
-                (work, unclaimed_reason(work.owner, work.published_station, claims_there, secrets, besides))
+                (work, unclaimed_reason(work.owner, work.published_station, offers_there, secrets, besides))
             )
     if not lacking:
         return []
@@ -113,7 +113,7 @@ def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Proble
     queued = {token: job for token, job in last.items() if job.state == Job.State.QUEUED}
     if not queued:
         return {}
-    offered, owner = _claims_in_project(claims_of_live_workers(), task.project_id), task.project.owner.key
+    offered, owner = _offers_in_project(offers_of_live_workers(), task.project_id), task.project.owner.key
     sentences = {}
     for token, job in queued.items():
         station = versions.by_id(job.pinned_id).station(job.station)
@@ -131,28 +131,28 @@ def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, Proble
             continue
         line = versions.by_id(job.pinned_id)
         besides = environments.offers_required_of_worker(task.project_id, line, station, task.inputs)
-        if not any(claim.can_do_station(owner, station, brought, besides) for claim in offered):
+        if not any(offer.can_do_station(owner, station, brought, besides) for offer in offered):
             sentences[token] = unclaimed_reason(owner, station, offered, brought, besides)
     return sentences
 
 
-def _claims_in_project(offered: Sequence[Claim], project: int) -> list[Claim]:
-    return [claim for claim in offered if claim.works_in_project(project)]
+def _offers_in_project(offered: Sequence[WorkOffer], project: int) -> list[WorkOffer]:
+    return [offer for offer in offered if offer.works_in_project(project)]
 
 
 def unclaimed_reason(
     owner: str,
     station: Station,
-    offered: Sequence[Claim],
+    offered: Sequence[WorkOffer],
     brought: Collection[str] = (),
     besides: Collection[str] = (),
 ) -> ProblemAndRemedy:
-    serving = [claim for claim in offered if claim.serves_owner(owner)]
+    serving = [offer for offer in offered if offer.serves_owner(owner)]
     if not serving:
         remedy = _worker_command(station) if station.labels else "Start one: manage.py worker"
         return ProblemAndRemedy("No active runner serves this project.", remedy)
-    labels = [label for label in station.labels if not any(label in claim.labels for claim in serving)]
-    if not labels and not any(set(station.labels) <= claim.labels for claim in serving):
+    labels = [label for label in station.labels if not any(label in offer.labels for offer in serving)]
+    if not labels and not any(set(station.labels) <= offer.labels for offer in serving):
         labels = list(station.labels)
     if labels:
         return ProblemAndRemedy(
@@ -165,8 +165,8 @@ def unclaimed_reason(
             _worker_command(station),
         )
     for need in (*required_offers(station), *besides):
-        if need not in brought and not any(claim.meets_need(need) for claim in serving):
-            several = any(SEVERAL_OWNERS in (claim.offers or ()) for claim in serving)
+        if need not in brought and not any(offer.meets_need(need) for offer in serving):
+            several = any(SEVERAL_OWNERS in (offer.offers or ()) for offer in serving)
             return (
                 _several_owners_sentence()
                 if several and kind_executes(need.partition(":")[2])

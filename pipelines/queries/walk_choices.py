@@ -82,7 +82,7 @@ def _choice_label(line: ParsedLine, position: SimulatedPosition, choice: Simulat
     if choice.kind == choices.WORD:
         return _decision_and_route_text(line, choice)
     if choice.kind == choices.RESOLVE:
-        return _resolution_text(line, choice.step.said)
+        return _resolution_text(line, choice.step.details)
     if choice.kind == choices.THERE:
         return "It is there now"
     description = step_words(line, choice.step)

@@ -76,10 +76,10 @@ def step_words(line: ParsedLine, step: ScenarioStep) -> str:
     if step.kind == "answer":
         return f"Answered: {cut_text(step.answer)}"
     if step.kind == "escalate":
-        return f"Escalated by hand: {trigger_words(step.said['trigger'])}"
+        return f"Escalated by hand: {trigger_words(step.details['trigger'])}"
     if step.kind == "resolve":
-        label = str(Escalation.How(step.said["word"]).label)
-        route = step.said.get("route")
+        label = str(Escalation.How(step.details["word"]).label)
+        route = step.details.get("route")
         return f"{label} → {target_name(line, route)}" if route else label
     if step.kind == "reconsider":
         return "What was missing is there"

@@ -73,7 +73,7 @@ def fill(queued: int, sets: int) -> tuple[Any, Any]:
 def claims(queued: int, sets: int, rounds: int) -> Json:
     from pipelines import engine  # noqa: PLC0415  # after `database`
     from pipelines.models import Worker  # noqa: PLC0415  # after `database`
-    from pipelines.ports.leases import Claim  # noqa: PLC0415  # after `database`
+    from pipelines.ports.leases import WorkOffer  # noqa: PLC0415  # after `database`
     from pipelines.work.transport.local.claimable import claimable_jobs, unattended_jobs  # noqa: PLC0415  # after `database`
     from tests.factories import make_worker  # noqa: PLC0415  # after `database`
 
@@ -83,13 +83,13 @@ def claims(queued: int, sets: int, rounds: int) -> Json:
 
     def claim(
         labels: list[str], offered: frozenset[str] = offers, project: int | None = world.project.pk
-    ) -> Claim:
-        return Claim(make_worker().pk, frozenset(labels), offers=offered, project=project)
+    ) -> WorkOffer:
+        return WorkOffer(make_worker().pk, frozenset(labels), offers=offered, project=project)
 
     one, full, none = claim(["label-0", "zone-0"]), claim(everything), claim(["other"])
     alp = claim(["label-1", "zone-1"], frozenset({"kind:runner"}))
     apart = claim(["label-2", "zone-2"], project=None)
-    ways: dict[str, tuple[Claim, Callable[[], dict[int, str]]]] = {
+    ways: dict[str, tuple[WorkOffer, Callable[[], dict[int, str]]]] = {
         "one set": (one, lambda: claimable_jobs(one, ROOM)),
         "all sets": (full, lambda: claimable_jobs(full, ROOM)),
         "nothing for it": (none, lambda: claimable_jobs(none, ROOM)),

@@ -69,7 +69,7 @@ def measure(world: Any, version: Any, tasks: int, size: int, profile: cProfile.P
             for start in range(0, len(fences), size):
                 part = fences[start : start + size]
                 sent = [
-                    Report(*each, {"result": "success"}, by=by, claim_next=claim, observed_by=by)
+                    Report(*each, {"result": "success"}, by=by, offer_for_next=claim, observed_by=by)
                     for each in part
                 ]
                 answers = deliver_reports(sent)

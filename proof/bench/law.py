@@ -102,7 +102,7 @@ class Driven:
         job = engine.start_claimed_job_or_none(job.pk, claim)
         while job is not None:
             said = (job.pk, job.attempt, job.lease_key, {"result": "success"})
-            (answer,) = engine.report([engine.Report(*said, by=by, claim_next=claim, observed_by=by)])
+            (answer,) = engine.report([engine.Report(*said, by=by, offer_for_next=claim, observed_by=by)])
             assert answer.status == "accepted", answer
             job = answer.following if answer.next_lease else None
 

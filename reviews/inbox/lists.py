@@ -224,15 +224,15 @@ def _rows_under_due_headings_if_any_due(
     today = timezone.localdate(now)
     late, soon, later = "Overdue", "Due today", "Later"
 
-    def group(due: datetime | None) -> str:
+    def heading_of_due_day(due: datetime | None) -> str:
         if due is None:
             return later
         return late if due < now else soon if timezone.localdate(due) == today else later
 
-    last = group(after[0]) if after else later
+    last = heading_of_due_day(after[0]) if after else later
     headed = []
     for row in rows:
-        name = group(row.due_at)
+        name = heading_of_due_day(row.due_at)
         headed.append(replace(row, heading=name) if name != last else row)
         last = name
     return headed

@@ -48,7 +48,7 @@ def drive(world: World, task: Task) -> None:
             return
         while following is not None and following.lease_key is not None:
             said = {"result": "failure" if following.kind == "error" else "success"}
-            (answer,) = engine.report([world.report_of(following, said, claim_next=world.claim())])
+            (answer,) = engine.report([world.report_of(following, said, offer_for_next=world.claim())])
             assert answer.status == "accepted"
             following = answer.following
     raise AssertionError("it goes on for ever")

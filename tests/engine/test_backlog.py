@@ -104,7 +104,7 @@ def test_whoever_is_given_work_at_once_begins_to_count_then(world: World, time: 
     sign = station("sign", kind="manual", limits={"expected": "3s"})
     task = world.start(world.line(stations=["plan", build, sign], policy={"deadlocks": "yes"}))
     time.goes(100)
-    world.report(task, claim_next=world.claim())
+    world.report(task, offer_for_next=world.claim())
     assert world.job(task).state == "running"
     time.goes(5)
     world.report(task)

@@ -31,7 +31,7 @@ def reports(world: World, tasks: list[Task]) -> list[engine.Report]:
 def test_a_move_takes_few_statements(world: World) -> None:
     task = world.start(world.line(stations=["build", "test", "ship"]))
     world.report(task)
-    report = replace(world.report_of(world.started(task)), claim_next=world.claim())
+    report = replace(world.report_of(world.started(task)), offer_for_next=world.claim())
     with CaptureQueriesContext(
         connection,
     ) as seen:
@@ -113,7 +113,7 @@ def test_an_unexpected_error_is_the_faulty_members_alone(
 
 def test_a_driver_that_goes_straight_on_gets_the_next_job_leased_and_no_ticket(world: World) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
-    report = world.report_of(world.started(task), claim_next=world.claim())
+    report = world.report_of(world.started(task), offer_for_next=world.claim())
     before = tickets(world)
     result = engine.report([report])[0]
     following = world.job(task)
@@ -133,7 +133,7 @@ def test_a_driver_that_goes_straight_on_gets_the_next_job_leased_and_no_ticket(w
 )
 def test_a_job_that_the_driver_may_not_take_is_not_given_to_it(world: World, ship: dict[str, Any]) -> None:
     task = world.start(world.line(stations=["build", ship]))
-    result = engine.report([world.report_of(world.started(task), claim_next=world.claim())])[0]
+    result = engine.report([world.report_of(world.started(task), offer_for_next=world.claim())])[0]
     assert result.next_lease is None
     assert not Lease.objects.exists()
 
@@ -149,17 +149,17 @@ def test_observers_hear_the_whole_batch_once(world: World, monkeypatch: pytest.M
     heard: list[tuple[observers.Consequence, ...]] = []
 
     class Ear:
-        hears = (observers.JobOpened, observers.TaskMoved)
+        hears = (observers.TaskEnded, observers.TaskMoved)
 
         def consequences(self, batch: Any) -> None:
             heard.append(tuple(batch))
 
-    version = world.line(stations=["build", "ship"])
-    members = reports(world, [world.start(version) for _ in range(3)])
+    lines = [world.line(stations=["build", "ship"]), world.line(stations=["build"])]
+    members = reports(world, [world.start(line) for line in lines * 2])
     monkeypatch.setattr(observers, "configured_observers", lambda: (Ear(),))
     engine.report(members)
     assert len(heard) == 1
-    assert [type(each).__name__ for each in heard[0]] == ["JobOpened", "TaskMoved"] * 3
+    assert [type(each).__name__ for each in heard[0]] == ["TaskMoved", "TaskEnded"] * 2
 
 
 def test_an_observer_hears_only_the_classes_that_it_names(

@@ -224,7 +224,7 @@ def test_E23_who_goes_straight_on_gives_its_agents_no_new_work_either(world: Wor
     timers.run_due_timers_and_triggers()
     assert Deadlock.objects.get().agents == ["builder"]
     other = world.start(version)
-    world.report(other, claim_next=world.claim())
+    world.report(other, offer_for_next=world.claim())
     assert (world.at(other), world.status(other)) == (["build"], "queued")
 
 

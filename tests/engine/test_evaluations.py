@@ -12,7 +12,7 @@ from pipelines import engine
 from pipelines.errors import Conflict, Forbidden
 from pipelines.lines import publishing
 from pipelines.models import Due, Job, Purpose, Task
-from pipelines.ports.leases import MAX_ATTEMPTS, Claim
+from pipelines.ports.leases import MAX_ATTEMPTS, WorkOffer
 from pipelines.work.scheduler import timers
 from tests.engine.evaluating import yes
 from tests.factories import World, document, station
@@ -183,7 +183,7 @@ def test_A26_a_person_may_answer_before_the_machine_does(world: World) -> None:
 
 def test_a_worker_takes_only_what_it_can_answer(world: World) -> None:
     task = evaluated(world)
-    assert engine.start_claimed_job_or_none(world.job(task).pk, Claim(worker=world.worker.pk)) is None
+    assert engine.start_claimed_job_or_none(world.job(task).pk, WorkOffer(worker=world.worker.pk)) is None
     assert engine.start_claimed_job_or_none(world.job(task).pk, world.claim()) is not None
 
 
@@ -273,10 +273,10 @@ def test_a_worker_goes_straight_on_with_the_question_and_after_it(world: World) 
     world.able("model")
     line = world.line(stations=[station("build", yes(GOOD, "ship")), "ship"], flags=FLAGS)
     task = world.start(line)
-    first = world.report(task, claim_next=world.claim())
+    first = world.report(task, offer_for_next=world.claim())
     job = world.job(task)
     assert (job.pk, job.lease_key, job.state) == (first.next_job_id, first.next_lease, "running")
-    second = world.report(task, said("yes"), claim_next=world.claim())
+    second = world.report(task, said("yes"), offer_for_next=world.claim())
     job = world.job(task)
     assert (job.station, job.purpose, job.lease_key) == ("ship", "station", second.next_lease)
 

@@ -22,7 +22,7 @@ from pipelines.engine.moves import decision_application, pass_through
 from pipelines.errors import Invalid
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Decision, Due, Event, Job, Lease, Task, Worker
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from tests.engine.passing import drive, record
 from tests.engine.test_races import at_once
 from tests.factories import World, make_worker, station
@@ -115,7 +115,7 @@ def circle(cap: int) -> dict[str, Any]:
 
 def go_on(world: World, task: Task) -> engine.ReportResult:
     """What the task's worker reports, going straight on."""
-    return world.report(task, claim_next=world.claim())
+    return world.report(task, offer_for_next=world.claim())
 
 
 @how(max_examples=EXAMPLES, deadline=None, suppress_health_check=[*HealthCheck])
@@ -161,7 +161,7 @@ def test_it_takes_as_many_statements_as_one_move(world: World) -> None:
         task = world.start(world.line(document))
         job = world.started(task)
         with CaptureQueriesContext(connection) as seen:
-            engine.report([world.report_of(job, claim_next=world.claim())])
+            engine.report([world.report_of(job, offer_for_next=world.claim())])
         assert world.at(task) == ["work"]
         counts.append(len([each for each in seen if "SAVEPOINT" not in each["sql"]]))
     # The numbers of more jobs than there were spare ones.
@@ -306,13 +306,13 @@ def test_two_workers_take_each_station_once(world: World) -> None:
     workers = [world.worker, make_worker(name="other")]
 
     def drive_all(worker: Worker) -> None:
-        claim = Claim(worker=worker.pk)
+        claim = WorkOffer(worker=worker.pk)
         for task in tasks:
             queued = Job.objects.filter(task=task, state=Job.State.QUEUED).first()
             following = engine.start_claimed_job_or_none(queued.pk, claim) if queued else None
             while following is not None:
                 by = f"worker:{worker.pk}"
-                said = world.report_of(following, claim_next=claim, by=by, observed_by=by)
+                said = world.report_of(following, offer_for_next=claim, by=by, observed_by=by)
                 first, again = engine.report([said]), engine.report([said])
                 assert (first[0].status, again[0].status) == ("accepted", "repeated")
                 following = first[0].following

@@ -187,7 +187,7 @@ def steps_at(
     if position.status == "queued":
         outcomes = [*OUTCOMES, *(HANDED if line.requirements_of(at) else [])]
         by_hand = [
-            ScenarioStep("escalate", at, said={"trigger": word})
+            ScenarioStep("escalate", at, details={"trigger": word})
             for word in ("no_match", "odd")
             if line.escalations
         ]

@@ -32,7 +32,7 @@ def reported(world: World, job: Job, go_on: bool = True) -> engine.ReportResult:
     claim = world.claim() if go_on else None
     by = f"worker:{world.worker.pk}"
     said = engine.Report(
-        job.pk, job.attempt, job.lease_key, {"result": "success"}, by=by, claim_next=claim, observed_by=by
+        job.pk, job.attempt, job.lease_key, {"result": "success"}, by=by, offer_for_next=claim, observed_by=by
     )
     (answer,) = engine.report([said])
     assert answer.status == "accepted"

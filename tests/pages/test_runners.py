@@ -16,7 +16,7 @@ from django.utils import timezone
 from pipelines import engine
 from pipelines.models import AdministrativeAct, ApiToken, Membership, Worker
 from pipelines.people import accounts
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from tests.factories import World, make_project, station
 from tests.pages.conftest import client_of
 
@@ -80,7 +80,7 @@ def test_the_page_says_what_runners_offer_and_do(world: World) -> None:
     line = world.line(stations=[station("build", {"id": "on", "to": "completed"}, name="Build it")])
     task = world.start(line)
     assert engine.start_claimed_job_or_none(
-        task.jobs.get().pk, Claim(worker=far.pk, project=world.project.pk)
+        task.jobs.get().pk, WorkOffer(worker=far.pk, project=world.project.pk)
     )
     said = client_of(world.viewer).get(at(world)).content.decode()
     known = ("Claude Code 2.1.330", "git 2.47.0", "gpu", task.name, "Build it")

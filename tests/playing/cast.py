@@ -9,7 +9,7 @@ from datetime import datetime
 from pipelines.errors import Refused
 from pipelines.models import Agent, Blob, Group, Membership, Project, Role, Upload, User, Worker
 from pipelines.models.people import smallest_equal_roles
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.routing.document.escalations import group_key_of_role
 from pipelines.routing.document.evaluations import MACHINES
 from pipelines.routing.document.model import ParsedLine
@@ -103,7 +103,7 @@ class Cast:
             case _:
                 return self._make(requirement.name, (Role.REVIEWER,))
 
-    def claim(self, name: str, labels: Iterable[str]) -> Claim:
+    def claim(self, name: str, labels: Iterable[str]) -> WorkOffer:
         """Of the worker that plays this agent; it has every label that is asked for, and answers every question."""
         if name not in self._workers:
             self._workers[name] = Worker.objects.create(
@@ -111,7 +111,7 @@ class Cast:
                 started_at=self._now, seen_at=self._now, stopped_at=self._now,
             )  # fmt: skip
         worker = self._workers[name]
-        return Claim(worker.pk, labels=frozenset(labels), answers=frozenset(MACHINES))
+        return WorkOffer(worker.pk, labels=frozenset(labels), answers=frozenset(MACHINES))
 
     def _make(self, name: str, roles: Iterable[str], groups: Iterable[str] = ()) -> User:
         given = list(roles)

@@ -154,10 +154,10 @@ def test_what_nobody_has_a_ticket_for_is_found_by_who_serves_it(world: World) ->
         cursor.execute(
             "DELETE FROM procrastinate_jobs WHERE (args->>'token_id')::bigint = %s", [world.token(lost).pk]
         )
-    claim = leases.Claim(uuid.uuid4(), frozenset({"gpu"}))
+    claim = leases.WorkOffer(uuid.uuid4(), frozenset({"gpu"}))
     assert unattended_jobs(claim, ROOM, 0) == {world.job(lost).pk: "quick"}
     assert unattended_jobs(claim, ROOM, 60) == {}
-    assert unattended_jobs(leases.Claim(uuid.uuid4()), ROOM, 0) == {}
+    assert unattended_jobs(leases.WorkOffer(uuid.uuid4()), ROOM, 0) == {}
     assert world.status(waiting) == "queued"
 
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import Job, Task, Worker
-from pipelines.ports.leases import Claim, evaluations_live_workers_can_answer
+from pipelines.ports.leases import WorkOffer, evaluations_live_workers_can_answer
 from pipelines.ports.terms import LEASE_SECONDS
 from pipelines.queries import unclaimable_jobs
 from pipelines.routing.document.kinds import DEFAULT_MODEL, MODEL_SERVER, required_offers
@@ -161,7 +161,7 @@ def test_counting_costs_the_same_for_many_jobs(world: World) -> None:
 
 def test_a_claim_of_everything_takes_everything(world: World) -> None:
     line = read_line(document([station("a", **CALL)]))
-    assert Claim(world.worker.pk).can_do_station("anybody", line.stations[0])
-    assert not Claim(world.worker.pk, offers=frozenset({"kind:http"})).can_do_station(
+    assert WorkOffer(world.worker.pk).can_do_station("anybody", line.stations[0])
+    assert not WorkOffer(world.worker.pk, offers=frozenset({"kind:http"})).can_do_station(
         "anybody", line.stations[0]
     )

@@ -18,7 +18,7 @@ from pipelines.people import projects
 from pipelines.queries.unclaimable_jobs import unclaimed_sentences
 from pipelines.work.config import WorkerConfig
 from pipelines.work.processes.isolation import Isolation, isolation_places, link_folders
-from pipelines.work.transport.local.worker_claim import WorkerClaim
+from pipelines.work.transport.local.worker_offer import CurrentOffer
 from tests.factories import World, make_member, make_project, station
 from tests.fixtures.site import Site, environment, manage, stop
 from tests.pages.conftest import client_of
@@ -115,12 +115,12 @@ def test_a_worker_of_one_owner_one_that_is_allowed_to_and_bubblewrap_start_them(
 def test_what_another_owner_brings_after_the_count_is_not_claimed(world: World) -> None:
     """Between the count of owners and the claim there is a moment: with the claim that was counted for."""
     config = WorkerConfig(Path("/w"), Isolation("landlock"))
-    claim = WorkerClaim(world.worker.pk, config)
+    offer = CurrentOffer(world.worker.pk, config)
     own = programs(world)
-    counted = claim.refresh_and_store()
+    counted = offer.refresh_and_store()
     other = World(make_project("elsewhere", "other"), world.worker, {})
     run = station("run", {"id": "end", "to": "completed"}, kind="command", work={"argv": ["true"]})
     theirs = other.start(other.line(stations=[run]))
     assert engine.start_claimed_job_or_none(Job.objects.get(task=theirs).pk, counted) is None
     assert engine.start_claimed_job_or_none(Job.objects.get(task=own).pk, counted) is not None
-    assert claim.refresh_and_store().offers != counted.offers
+    assert offer.refresh_and_store().offers != counted.offers

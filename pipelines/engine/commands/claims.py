@@ -14,51 +14,51 @@ from pipelines.engine.core.expected_times import drop_late_due_time, set_late_du
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor, Report, job_fields_for_event, token_fields_for_event
-from pipelines.engine.moves.job_creation import may_claim_take_job
+from pipelines.engine.moves.job_creation import does_offer_cover_job
 from pipelines.engine.moves.pausing import add_hold
 from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
 from pipelines.models import Job, Purpose, Status, Token
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import queue
-from pipelines.ports.leases import MAX_ATTEMPTS, Claim
+from pipelines.ports.leases import MAX_ATTEMPTS, WorkOffer
 
 LOST = {"result": "cancelled", "reason": "lease_lost"}
 
 
-def start_claimed_job_or_none(job_id: int, claim: Claim) -> Job | None:
+def start_claimed_job_or_none(job_id: int, offer: WorkOffer) -> Job | None:
     """Give a queued job to a worker. None when it cannot start: another worker was first, the task is held or has
-    ended, its agent is suspended or at capacity, or the claim does not fit the station. The lease is set here and
+    ended, its agent is suspended or at capacity, or the offer does not fit the station. The lease is set here and
     never null (house §4)."""
-    return next(iter(start_claimed_jobs([job_id], claim)), None)
+    return next(iter(start_claimed_jobs([job_id], offer)), None)
 
 
-def start_claimed_jobs(job_ids: Collection[int], claim: Claim) -> list[Job]:
+def start_claimed_jobs(job_ids: Collection[int], offer: WorkOffer) -> list[Job]:
     """Several jobs in one transaction; those that cannot start are left out."""
-    return run_in_transaction(partial(_start_jobs, job_ids, claim))
+    return run_in_transaction(partial(_start_jobs, job_ids, offer))
 
 
-def _start_jobs(job_ids: Collection[int], claim: Claim) -> list[Job]:
+def _start_jobs(job_ids: Collection[int], offer: WorkOffer) -> list[Job]:
     batch = Batch.of_jobs(job_ids)
     jobs = [batch.jobs[job_id] for job_id in job_ids if job_id in batch.jobs]
     # They were chosen without a lock: under it each is looked at again
-    begun = [job for job in jobs if _try_start(batch, job, claim)]
+    begun = [job for job in jobs if _try_start(batch, job, offer)]
     for job in begun:
         job.lease_key = uuid4()
-        batch.grant_lease(job, claim)
-        _record_job_event_and_derive_status(batch, job, "job.started", Actor("worker", str(claim.worker)))
+        batch.grant_lease(job, offer)
+        _record_job_event_and_derive_status(batch, job, "job.started", Actor("worker", str(offer.worker)))
     batch.flush()
     return begun
 
 
-def _try_start(batch: Batch, job: Job, claim: Claim) -> bool:
+def _try_start(batch: Batch, job: Job, offer: WorkOffer) -> bool:
     """Start the job in memory, without its lease; return whether it starts."""
     if job.state != Job.State.QUEUED or job.kind in UNLEASED:
         return False
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     # law §3: an evaluation runs as a job of its own, while its token is `evaluating`.
     asks = job.purpose != Purpose.STATION
-    if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not may_claim_take_job(
-        claim, task, job
+    if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not does_offer_cover_job(
+        offer, task, job
     ):
         return False
     # law §17: a pause that was made since the job was queued holds it now, before its due time does.
@@ -68,7 +68,7 @@ def _try_start(batch: Batch, job: Job, claim: Claim) -> bool:
         return False
     if not batch.agents.agent_may_start_job(task, job):
         return False
-    job.worker_id, job.state, job.started_at = claim.worker, Job.State.RUNNING, batch.now
+    job.worker_id, job.state, job.started_at = offer.worker, Job.State.RUNNING, batch.now
     if not asks:
         token.status = Status.RUNNING
         set_late_due_time(batch, task, token, job)

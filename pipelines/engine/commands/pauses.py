@@ -201,11 +201,11 @@ def release_work_of_unpaused_task(batch: Batch, due: Due) -> None:
     task, pause_id, actor = batch.tasks[due.task_id], _pause_id(due), _pause_actor(due)
     _stop_clocks_of_pauses_over_already(batch, task)
 
-    def over(wait: Hold) -> bool:
+    def is_hold_of_this_pause(wait: Hold) -> bool:
         return wait.get(PAUSED) == pause_id
 
     for token in batch.living_tokens(task):
-        release_matching_holds(batch, task, token, actor, over)
+        release_matching_holds(batch, task, token, actor, is_hold_of_this_pause)
     moved = restart_unpaused_clocks(batch, task)
     _record_pause_event(batch, task, "task.resumed", due, moved=moved)
     batch.flush()

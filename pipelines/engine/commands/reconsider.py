@@ -65,7 +65,9 @@ def held_token_context_and_situation(
     job = Job.objects.get(pk=before.job_id)
     # With the version of the token, so that the same reason may come again (house §3 I4)
     cause = f"{why}:{token.pk}.{token.version}"
-    context = DecisionContext(batch, task, token, job, actor, cause, cause, under=before.pinned_id)
+    context = DecisionContext(
+        batch, task, token, job, actor, cause, cause, other_judge_version_id=before.pinned_id
+    )
     situation = {
         **before.situation,
         "facts": effects.facts_of_waiting_token_now(

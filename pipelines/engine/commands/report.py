@@ -226,12 +226,20 @@ def record_outcome_and_move(batch: Batch, member: CheckedReport) -> ReportResult
         # Facts got their source since.
         parsed_outcome = None if member.outcome.facts else member.outcome
         context = DecisionContext(
-            batch, task, token, job, job_report.by, cause, cause, job_report.claim_next, told=parsed_outcome
+            batch,
+            task,
+            token,
+            job,
+            job_report.by,
+            cause,
+            cause,
+            job_report.offer_for_next,
+            parsed_outcome=parsed_outcome,
         )
         situation = situation_with_drawn_samples(context)
     else:
         context, situation = evaluations.context_and_situation_after_answer_job(
-            batch, job, job_report.by, cause, job_report.claim_next
+            batch, job, job_report.by, cause, job_report.offer_for_next
         )
     # law §5 steps 3 to 8: decide
     answer = decide_and_store_decision(context, situation)

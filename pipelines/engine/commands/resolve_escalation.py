@@ -177,7 +177,9 @@ def _decide_again(
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
     cause = f"escalation:{escalation.pk}"
-    context = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
+    context = DecisionContext(
+        batch, task, token, job, answer.actor, cause, cause, other_judge_version_id=before.pinned_id
+    )
     situation = {
         **before.situation,
         "facts": facts_of_waiting_token_now(before.situation["facts"], facts_for_deciding_again(context)),

@@ -303,7 +303,7 @@ def _decide_again(
         word=request.word if against else "",
         reason=request.reason if against else "",
         asked_rule=decision.answer.get("rule"),
-        under=decision.pinned_id,
+        other_judge_version_id=decision.pinned_id,
     )
     facts = facts_with_votes(
         decision.situation["facts"],

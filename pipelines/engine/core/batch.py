@@ -113,7 +113,7 @@ class Batch:
         self.agents = Agents(self)
         self._over: set[int] = set()
         self._handed_on: dict[int, list[LeaseTransfer]] = {}
-        self._granted: dict[leases.Claim, list[Job]] = {}
+        self._granted: dict[leases.WorkOffer, list[Job]] = {}
         self.consequences: list[observers.Consequence] = []
 
     @classmethod
@@ -234,9 +234,9 @@ class Batch:
         """Add a ticket of the queue that drives this token."""
         self._tickets.append(token)
 
-    def grant_lease(self, job: Job, claim: leases.Claim) -> None:
-        """Grant the worker of the claim the lease, with the job's `lease_key`."""
-        self._granted.setdefault(claim, []).append(job)
+    def grant_lease(self, job: Job, offer: leases.WorkOffer) -> None:
+        """Grant the worker of the offer the lease, with the job's `lease_key`."""
+        self._granted.setdefault(offer, []).append(job)
 
     def drop_lease(self, job: Job) -> None:
         self._dropped.add(job.id)
@@ -398,9 +398,9 @@ class Batch:
             yield lease_transfer_statement(
                 [transfer for heirs in self._handed_on.values() for transfer in heirs]
             )
-        for claim, jobs in self._granted.items():
+        for offer, jobs in self._granted.items():
             keys = [job.lease_key for job in jobs]
-            yield Statement(GRANT_LEASES, [claim.worker, claim.seconds, [job.id for job in jobs], keys])
+            yield Statement(GRANT_LEASES, [offer.worker, offer.seconds, [job.id for job in jobs], keys])
 
     def _insert_statements(self) -> Iterator[Statement]:
         """Yield one insert statement for each table with new rows, and the one that drops the leases which are

@@ -17,7 +17,7 @@ from pipelines.engine.core.sampling_fallback import CONTRADICTED, make_gates_ask
 from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
 from pipelines.models.plumbing import bulk_rows
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.queries import versions
 from pipelines.queries.same_patch_approvals import same_patch_approval_or_none, version_same_patch_gates
 from pipelines.queries.usage import cost_of_task
@@ -44,31 +44,31 @@ class DecisionContext:
     actor: Actor | str
     cause: str
     trigger: str
-    claim: Claim | None = None
+    offer: WorkOffer | None = None
     # A person's word other than approve that forces this turn, with what it was said about.
     word: str = ""
     reason: str = ""
     asked_rule: str | None = None
     decision: Decision | None = None
     # The version that judges, where it is not the job's: its outcome was decided again after a migration.
-    under: int | None = None
+    other_judge_version_id: int | None = None
     # Whose lease goes on to the next job, where it is not `job`: a question about it was answered just now.
-    holder: Job | None = None
+    lease_holder: Job | None = None
     # What was recorded just now, as it was read then.
-    told: Outcome | None = None
+    parsed_outcome: Outcome | None = None
     # As the facts judged it (law §13), once it was decided about.
     outcome: Outcome | None = None
 
     @property
     def judge_version_id(self) -> int:
-        """The id of the version that decides: the one under which the job started, unless `under` names
-        another (law §1, LineVersion)."""
-        return self.under or self.job.pinned_id
+        """The id of the version that decides: the one under which the job started, unless
+        `other_judge_version_id` names another (law §1, LineVersion)."""
+        return self.other_judge_version_id or self.job.pinned_id
 
     @property
     def job_whose_worker_reported(self) -> Job:
         """The job that was just reported; its worker may go on with the next one at once."""
-        return self.holder or self.job
+        return self.lease_holder or self.job
 
     @cached_property
     def judging_line(self) -> ParsedLine:
@@ -279,7 +279,7 @@ def decide_and_store_decision(context: DecisionContext, situation: dict[str, Any
     `decision_application` applies it. Of the trace only what cannot be computed again is stored."""
     situation = situation_with_current_facts(context, situation)
     began = time.perf_counter_ns()
-    parsed = situation_from_engine(situation, context.told)
+    parsed = situation_from_engine(situation, context.parsed_outcome)
     # house §1: `routing` has no clock, so it is handed one to time the rules.
     answer = decide(context.judging_line, parsed, clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000

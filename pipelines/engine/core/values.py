@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from pipelines.models import Job, Purpose, Task, Token, User
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.routing.decide.effects import with_added_counts
 
 
@@ -40,7 +40,7 @@ class Report:
 
     `lease` is None where no worker has the job: for a manual one, whose `token_version` is the one that the person
     saw, and for a wait that is over. `by` is `str(actor)`.
-    `claim_next`: a driver that goes straight on gets the next job already leased, and no ticket is written.
+    `offer_for_next`: a driver that goes straight on gets the next job already leased, and no ticket is written.
     `observed_by`: who observed the outcome's `facts`; "" if no part of Gateline did, which makes them claims.
     """
 
@@ -50,7 +50,7 @@ class Report:
     outcome: dict[str, Any]
     by: str
     token_version: int | None = None
-    claim_next: Claim | None = None
+    offer_for_next: WorkOffer | None = None
     observed_by: str = ""
 
 

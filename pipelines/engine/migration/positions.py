@@ -155,12 +155,19 @@ class MigrationStep:
             self.to.pk, migration_impact.remapped_situation(now, versions.parsed_version(self.to), self.read)
         )
 
-    def _decide_and_apply(self, under: int, situation: dict[str, Any]) -> None:
+    def _decide_and_apply(self, judge_version_id: int, situation: dict[str, Any]) -> None:
         assert self.job is not None
         close_open_visits_without_decision(self.this, self.task, self.token, "migrated")
         cause = f"migrate:{self.token.pk}.{self.token.version}"
         context = DecisionContext(
-            self.this.batch, self.task, self.token, self.job, self.this.actor, cause, WHY, under=under
+            self.this.batch,
+            self.task,
+            self.token,
+            self.job,
+            self.this.actor,
+            cause,
+            WHY,
+            other_judge_version_id=judge_version_id,
         )
         decision_application.apply_decision(context, decide_and_store_decision(context, situation))
 

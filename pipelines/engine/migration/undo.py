@@ -185,17 +185,17 @@ def _counts_to_undo(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
 
 @dataclass
 class PositionUndo:
-    """Step back of one position. `said`: how it was and what was done, as the migration wrote it down."""
+    """Step back of one position. `recorded`: how it was and what was done, as the migration wrote it down."""
 
     this: MigrationBatch
     task: Task
     token: Token
-    said: dict[str, Any]
+    recorded: dict[str, Any]
     to: LineVersion
     undoes: MigrationEntry
 
     def __post_init__(self) -> None:
-        self.before, self.how = self.said["before"], self.said["how"]
+        self.before, self.how = self.recorded["before"], self.recorded["how"]
         self.job = self.this.ground.open.get(self.token.pk)
 
     def undo_without_events_and_tell_if_changed(self) -> bool:
@@ -245,7 +245,7 @@ class PositionUndo:
         known = parsed_version(self.to).stations_by_key
         # Two stations may have been mapped to one: where this position was is kept with it
         former = {new: old for old, new in self.undoes.migration.mapping.items() if new not in known}
-        own = {self.said["after"]["station"]: self.before["station"]}
+        own = {self.recorded["after"]["station"]: self.before["station"]}
         return {new: old for new, old in {**former, **own}.items() if new != old}
 
     def _set_job_mapping(self, job: Job | None, mapping: dict[str, str]) -> None:
@@ -267,7 +267,7 @@ class PositionUndo:
         self.token.entered_at = batch.now
         cause = f"undo:{self.token.pk}.{self.token.version}"
         context = DecisionContext(
-            batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id
+            batch, self.task, self.token, job, actor, cause, WHY, other_judge_version_id=decision.pinned_id
         )
         old_facts = decision.situation["facts"]
         facts = facts_with_votes(old_facts, old_facts.get("now", {}), self.before["approved"])

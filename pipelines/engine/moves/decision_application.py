@@ -129,9 +129,9 @@ def _enter_station_or_none(context: DecisionContext, token: Token, entry: Statio
     if entry.arrival is not None:
         joins.wait_at_join(context, token, entry.arrival)
         return None
-    claim, after = context.claim, context.job_whose_worker_reported
+    offer, after = context.offer, context.job_whose_worker_reported
     return create_job_of_current_station(
-        context.batch, context.task, token, feedback=entry.feedback, claim=claim, after=after
+        context.batch, context.task, token, feedback=entry.feedback, offer=offer, after=after
     )
 
 

@@ -18,7 +18,7 @@ from pipelines.engine.moves.job_creation import create_question_job
 from pipelines.engine.moves.waiting import leave_token_waiting_or_stuck
 from pipelines.models import Decision, Job, Purpose, Status, Task, Token
 from pipelines.ports import leases, observers
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.queries import versions
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Ask, Wait
@@ -82,12 +82,12 @@ def _kind_that_answers(task: Task, question: dict[str, Any]) -> str:
 
 
 def context_and_situation_after_answer_job(
-    batch: Batch, job: Job, by: Actor | str, cause: str, claim: Claim | None = None
+    batch: Batch, job: Job, by: Actor | str, cause: str, offer: WorkOffer | None = None
 ) -> tuple[DecisionContext, dict[str, Any]]:
     """The decision context and situation after the job of a question has its outcome."""
     assert job.question is not None and job.outcome is not None
     answer = effects.fact_of_question_outcome(versions.by_id(job.pinned_id), job.question, job.outcome)
-    return context_and_situation_with_answer(batch, batch.tokens[job.token_id], by, cause, answer, job, claim)
+    return context_and_situation_with_answer(batch, batch.tokens[job.token_id], by, cause, answer, job, offer)
 
 
 def context_and_situation_with_answer(
@@ -97,7 +97,7 @@ def context_and_situation_with_answer(
     cause: str,
     answer: dict[str, Any],
     job: Job | None = None,
-    claim: Claim | None = None,
+    offer: WorkOffer | None = None,
 ) -> tuple[DecisionContext, dict[str, Any]]:
     """The situation of the question plus the answer, under the version that asked. Step 7 reads current facts,
     including what other branches have spent and escalated since. `job`: the one that answered, if any."""
@@ -115,7 +115,16 @@ def context_and_situation_with_answer(
     # An earlier transaction recorded it, and of what is done a batch loads only what is reported
     about = Job.objects.get(pk=decision.job_id)
     context = DecisionContext(
-        batch, task, token, about, by, cause, cause, claim=claim, under=decision.pinned_id, holder=job
+        batch,
+        task,
+        token,
+        about,
+        by,
+        cause,
+        cause,
+        offer=offer,
+        other_judge_version_id=decision.pinned_id,
+        lease_holder=job,
     )
     # law §12: the frozen situation plus the answer; only step 7 reads the counts of the moment.
     facts = effects.facts_with_answer(

@@ -13,8 +13,7 @@ from pipelines.engine.core.lease_transfers import LeaseTransfer
 from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT, start_job_without_worker
 from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
-from pipelines.ports import observers
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments, queued_work, versions
 from pipelines.routing.decide.effects import (
@@ -35,12 +34,12 @@ def create_job_of_current_station(
     *,
     feedback: str = "",
     asked: str = "",
-    claim: Claim | None = None,
+    offer: WorkOffer | None = None,
     after: Job | None = None,
 ) -> Job:
     """The job of the station at which the token stands now; its visit is already counted in `task.visits`.
 
-    Work that no worker does runs at once, without a lease. A driver that continues directly (`claim`, from the job
+    Work that no worker does runs at once, without a lease. A driver that continues directly (`offer`, from the job
     `after` whose lease it holds) gets the job already leased if it may take it; otherwise a ticket is written.
     Nothing starts while the task's work is held.
     """
@@ -68,13 +67,12 @@ def create_job_of_current_station(
     elif job.kind in UNLEASED:
         start_job_without_worker(batch, task, job)
     # house §2: no ticket for a job that its worker has already, since each costs a NOTIFY.
-    elif not _try_hand_lease_on(batch, task, job, claim, after):
+    elif not _try_hand_lease_on(batch, task, job, offer, after):
         batch.add_ticket(token)
     if job.state == Job.State.RUNNING:
         token.status = Status.RUNNING
         set_late_due_time(batch, task, token, job)
     batch.add_job(job)
-    batch.emit(observers.JobOpened(task.pk, job.pk, job.station, job.kind))
     return job
 
 
@@ -131,47 +129,49 @@ def create_question_job(
         rank=Priority(task.priority).rank,
         created_at=batch.now,
     )
-    if not _try_hand_lease_on(batch, task, job, context.claim, context.job_whose_worker_reported):
+    if not _try_hand_lease_on(batch, task, job, context.offer, context.job_whose_worker_reported):
         batch.add_ticket(token)
     batch.add_job(job)
     return job
 
 
-def _try_hand_lease_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
+def _try_hand_lease_on(
+    batch: Batch, task: Task, job: Job, offer: WorkOffer | None, after: Job | None
+) -> bool:
     """Return whether the worker that has the lease of `after` goes straight on with this job: of the branches
     of a fork with the first that it may take. The others are for whoever comes first."""
     # A lease goes on to one job alone: of the branches of a fork to the first
     if (
-        not claim
+        not offer
         or not after
-        or after.worker_id != claim.worker
+        or after.worker_id != offer.worker
         or batch.open_job_that_got_lease_of_or_none(after)
     ):
         return False
-    if not may_claim_take_job(claim, task, job):
+    if not does_offer_cover_job(offer, task, job):
         return False
     # Behind all other reasons: it locks the row of the agent until the end of the move
     if not batch.agents.agent_may_start_job(task, job):
         return False
-    job.lease_key, job.worker_id = uuid.uuid4(), claim.worker
+    job.lease_key, job.worker_id = uuid.uuid4(), offer.worker
     job.state, job.started_at = Job.State.RUNNING, job.created_at
-    batch.hand_lease_on(LeaseTransfer(after.pk, job.pk, job.lease_key, claim.seconds))
+    batch.hand_lease_on(LeaseTransfer(after.pk, job.pk, job.lease_key, offer.seconds))
     return True
 
 
-def may_claim_take_job(claim: Claim, task: Task, job: Job) -> bool:
-    """Return whether a worker with this claim may do this job."""
+def does_offer_cover_job(offer: WorkOffer, task: Task, job: Job) -> bool:
+    """Return whether a worker with this offer may do this job."""
     owner, work = task.project.owner.key, (job.pinned_id, job.station, job.purpose, job.kind)
-    if not claim.works_in_project(task.project_id):
+    if not offer.works_in_project(task.project_id):
         return False
     if not queued_work.worker_may_do_job(
-        claim,
+        offer,
         owner,
         work,
         lambda station: ValueScope.scope_of_task(task).needs_met_by_stored_secrets(station),
     ):
         return False
-    if job.purpose != Purpose.STATION or claim.meets_need(IMAGES):
+    if job.purpose != Purpose.STATION or offer.meets_need(IMAGES):
         return True
     # Last, since it looks up the repository of the task
     line = versions.by_id(job.pinned_id)

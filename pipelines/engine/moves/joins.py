@@ -230,10 +230,10 @@ class JoinMerge:
         self.count = add_counts_to_task(self.task, change.count)
 
     def _open_join_job(self, token: Token) -> Job:
-        claim, after = (
-            (self.context.claim, self.context.job_whose_worker_reported) if self.context else (None, None)
+        offer, after = (
+            (self.context.offer, self.context.job_whose_worker_reported) if self.context else (None, None)
         )
-        return create_job_of_current_station(self.batch, self.task, token, claim=claim, after=after)
+        return create_job_of_current_station(self.batch, self.task, token, offer=offer, after=after)
 
     def _hold_merged_token(self, token: Token, where: Stay, stations: Iterable[str]) -> None:
         """Keep the merged token from beginning; somebody is asked where branches contradict each other."""

@@ -3,7 +3,7 @@ report that would have come (law §5, house §2). It is what the same worker say
 whose time had come when it began; nothing of it is decided or written in another way.
 
 Whatever would keep a worker from going straight on keeps the task here, too: the `noop` was handed on to the worker
-that reports, under its claim, or it is left to the queue."""
+that reports, under its offer, or it is left to the queue."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def report_if_job_does_nothing(batch: Batch, before: Report, job: Job | None) ->
 
 
 def _report_of_noop_station_or_none(before: Report, job: Job) -> Report | None:
-    claim, line = before.claim_next, versions.by_id(job.pinned_id)
-    if claim is None or job.lease_key is None or job.worker_id != claim.worker:
+    offer, line = before.offer_for_next, versions.by_id(job.pinned_id)
+    if offer is None or job.lease_key is None or job.worker_id != offer.worker:
         return None
     if line.workspace is not None and (
         line.station(job.station).join is not None or _did_delivery_find_base_moved(line, job)

@@ -58,7 +58,7 @@ class Carrier:
         if not isinstance(text, str):
             return ""
 
-        def escaped(match: re.Match[str]) -> str:
+        def escaped_placeholder(match: re.Match[str]) -> str:
             try:
                 templates.placeholder_names(match[0])
             except ValueError:
@@ -75,7 +75,7 @@ class Carrier:
 
         # Behind the last end of a place none is looked for: each beginning would look through all of the rest.
         end = text.rfind("}}") + 2
-        return _PLACE.sub(escaped, text[:end]) + text[end:]
+        return _PLACE.sub(escaped_placeholder, text[:end]) + text[end:]
 
 
 def key_slug(name: Any, otherwise: str) -> str:

@@ -119,10 +119,10 @@ def import_files(files: Mapping[str, str | bytes]) -> ImportedDocument:
         raise folder_error("these files are no line together")
     combined, places, unread = combine_files(parsed)
 
-    def placed(problems: list[Problem]) -> tuple[Problem, ...]:
+    def problems_with_file_path(problems: list[Problem]) -> tuple[Problem, ...]:
         return tuple(_at_part(problem, places, files) for problem in problems)
 
-    line = _imported_document(combined, ALP, placed)
+    line = _imported_document(combined, ALP, problems_with_file_path)
     return replace(line, losses=(*line.losses, *unread))
 
 

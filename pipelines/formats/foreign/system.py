@@ -31,20 +31,20 @@ class ForeignSystem:
     as_yaml: bool = False
 
 
-def fault_without_lists(name: str, *parts: str) -> Callable[[Any], Problem | None]:
+def refusal_of_document_without_lists(name: str, *parts: str) -> Callable[[Any], Problem | None]:
     """Return a check that refuses a document of the system `name` with none of these lists: it is only a part
     of one."""
 
-    def fault(document: Any) -> Problem | None:
+    def fault_or_none(document: Any) -> Problem | None:
         if isinstance(document, Mapping) and any(part in document for part in parts):
             return None
         hint = _("import the whole document: it has the list “%(part)s”", part=parts[0])
         return Problem("", _("this is a part of a document of %(system)s", system=name), hint)
 
-    return fault
+    return fault_or_none
 
 
-def has(*keys: str) -> Sign:
+def sign_of_keys(*keys: str) -> Sign:
     """An object with all of these keys."""
     return lambda document: (
         keys[0] if isinstance(document, Mapping) and all(key in document for key in keys) else None
@@ -54,23 +54,23 @@ def has(*keys: str) -> Sign:
 def sign_of_list_member(part: str, *keys: str) -> Sign:
     """An object with a list `part` of which an object has any of these keys; with "" the list is the whole document."""
 
-    def sign(document: Any) -> str | None:
+    def path_of_sign_or_none(document: Any) -> str | None:
         matches = (
             (index, key) for index, member in indexed_members(document, part) for key in keys if key in member
         )
         return next((f"{part}[{index}].{key}" for index, key in matches), None)
 
-    return sign
+    return path_of_sign_or_none
 
 
 def sign_of_listed_object(*signs: Sign) -> Sign:
     """A list with an object that has any of these signs."""
 
-    def sign(document: Any) -> str | None:
+    def path_of_sign_or_none(document: Any) -> str | None:
         matches = ((index, sign(member)) for index, member in indexed_members(document, "") for sign in signs)
         return next((f"[{index}].{path}" for index, path in matches if path is not None), None)
 
-    return sign
+    return path_of_sign_or_none
 
 
 def indexed_members(document: Any, part: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

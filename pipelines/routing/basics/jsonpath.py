@@ -158,15 +158,17 @@ def _chain_finders(segments: list[Finder]) -> Finder:
 def _segment_finder(segment: JSONPathSegment) -> Finder:
     selectors = [_selector_finder(selector) for selector in segment.selectors]
 
-    def children(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
+    def find_children(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         return [node for select in selectors for node in select(value, root, steps)]
 
-    def descendants(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
+    def find_descendants(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         return [
-            child for node in _value_and_descendants(value, steps) for child in children(node, root, steps)
+            child
+            for node in _value_and_descendants(value, steps)
+            for child in find_children(node, root, steps)
         ]
 
-    return descendants if isinstance(segment, JSONPathRecursiveDescentSegment) else children
+    return find_descendants if isinstance(segment, JSONPathRecursiveDescentSegment) else find_children
 
 
 def _value_and_descendants(value: Any, steps: EvaluationBudget) -> Iterator[Any]:
@@ -195,12 +197,12 @@ def _selector_finder(selector: JSONPathSelector) -> Finder:
 
 
 def _counting_finder(find: Finder) -> Finder:
-    def spend(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
+    def find_and_spend_steps(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         nodes = find(value, root, steps)
         steps.spend(1 + len(nodes))
         return nodes
 
-    return spend
+    return find_and_spend_steps
 
 
 def _slice_finder(cut: slice) -> Finder:
@@ -245,11 +247,11 @@ def _logical_test(operator: str, left: Test, right: Test) -> Test:
 def _comparison_test(left: Operand, operator: str, right: Operand) -> Test:
     compare = _COMPARISONS[operator]
 
-    def test(value: Any, root: Any, steps: EvaluationBudget) -> bool:
+    def comparison_holds(value: Any, root: Any, steps: EvaluationBudget) -> bool:
         steps.spend()
         return compare(left(value, root, steps), right(value, root, steps))
 
-    return test
+    return comparison_holds
 
 
 def _is_same(left: Any, right: Any) -> bool:
@@ -297,11 +299,11 @@ def _compiled_operand(expression: ast.Expression) -> Operand:
 
 
 def _single_node_or_missing(find: Finder) -> Operand:
-    def operand(value: Any, root: Any, steps: EvaluationBudget) -> Any:
+    def node_or_missing(value: Any, root: Any, steps: EvaluationBudget) -> Any:
         nodes = find(value, root, steps)
         return nodes[0] if len(nodes) == 1 else MISSING
 
-    return operand
+    return node_or_missing
 
 
 def _function_operand(call: ast.FunctionExtension) -> Operand:
@@ -314,8 +316,8 @@ def _function_operand(call: ast.FunctionExtension) -> Operand:
 
 
 def _length_operand(argument: Operand) -> Operand:
-    def length(value: Any, root: Any, steps: EvaluationBudget) -> Any:
+    def length_or_missing(value: Any, root: Any, steps: EvaluationBudget) -> Any:
         argument_value = argument(value, root, steps)
         return len(argument_value) if type(argument_value) in (str, list, dict) else MISSING
 
-    return length
+    return length_or_missing

@@ -35,13 +35,13 @@ class PluginFault(Exception):
 def wrap_call_with_plugin_fault(name: str, call: Callable[..., Made]) -> Callable[..., Made]:
     """The same call, which raises PluginFault whatever it raises: code of others may raise anything."""
 
-    def checked(*arguments: Any) -> Made:
+    def call_or_raise_plugin_fault(*arguments: Any) -> Made:
         try:
             return call(*arguments)
         except Exception as fault:
             raise PluginFault(name, fault) from fault
 
-    return checked
+    return call_or_raise_plugin_fault
 
 
 @cache

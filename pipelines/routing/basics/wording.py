@@ -43,16 +43,16 @@ class Wording(str):
 
 @dataclass(frozen=True, slots=True)
 class PartName:
-    """A value that people know by another name than the document: `key` for machines, `said` for people."""
+    """A value that people know by another name than the document: `key` for machines, `name_for_people` for people."""
 
     key: str
-    said: Callable[[], str]
+    name_for_people: Callable[[], str]
 
     def __str__(self) -> str:
         return self.key
 
     def people_text(self) -> str:
-        return self.said()
+        return self.name_for_people()
 
 
 def people_text(value: object) -> str:

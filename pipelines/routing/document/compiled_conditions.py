@@ -37,15 +37,15 @@ def compile_condition(condition: Condition) -> Test:
     return _FORMS[type(condition)](condition)
 
 
-def forgetting_earlier_text(test: Test) -> Test:
+def condition_test_forgetting_earlier_text(test: Test) -> Test:
     """Return the test without the text of an evaluation that was reached earlier."""
 
-    def forgetful(view: ConditionView) -> bool:
+    def is_true_without_earlier_text(view: ConditionView) -> bool:
         # Law §5, Feedback: only an evaluation that the matched rule itself reached hands on its text
         view.text = None
         return test(view)
 
-    return forgetful
+    return is_true_without_earlier_text
 
 
 def _always_test(condition: Always) -> Test:
@@ -72,21 +72,21 @@ def _eval_test(condition: EvalTest) -> Test:
     if condition.bounds is not None:
         low, high = condition.bounds
 
-        def in_range(view: ConditionView) -> bool:
+        def is_eval_in_range(view: ConditionView) -> bool:
             number = json_number_or_none(view.eval)
             return number is not None and low <= number <= high
 
-        return in_range
+        return is_eval_in_range
     holds = operators.COMMON[condition.op].holds
     # Equality is for any value; order is for numbers alone (law §3)
     if condition.op not in operators.ORDERED:
         return lambda view: holds(view.eval, value)
 
-    def in_order(view: ConditionView) -> bool:
+    def does_eval_compare(view: ConditionView) -> bool:
         number = json_number_or_none(view.eval)
         return number is not None and holds(number, value)
 
-    return in_order
+    return does_eval_compare
 
 
 # Paths
@@ -97,14 +97,14 @@ def _output_test(condition: OutputTest) -> Test:
     if one is None:
         nodes_of, holds_of = condition.find_nodes, condition.is_true_of_nodes
 
-        def of_all(view: ConditionView) -> bool:
+        def is_true_of_all_nodes(view: ConditionView) -> bool:
             condition.refuse_unreadable(view)
             return holds_of(nodes_of(view.document, view.steps), view.steps)
 
-        return of_all
+        return is_true_of_all_nodes
     holds, operand = _operator_test(condition), condition.prepared
 
-    def test(view: ConditionView) -> bool:
+    def is_true_of_single_value(view: ConditionView) -> bool:
         # Looked at here, so that an output which can be read costs no call
         if view.unreadable or view.unreadable_keys:
             condition.refuse_unreadable(view)
@@ -112,7 +112,7 @@ def _output_test(condition: OutputTest) -> Test:
         value = one(view.document)
         return value is not MISSING and holds(value, operand)
 
-    return test
+    return is_true_of_single_value
 
 
 def _fact_test(condition: FactTest) -> Test:
@@ -122,12 +122,12 @@ def _fact_test(condition: FactTest) -> Test:
         return lambda view: holds_of(nodes_of(view.facts, view.steps), view.steps)
     holds, operand = _operator_test(condition), condition.prepared
 
-    def test(view: ConditionView) -> bool:
+    def is_true_of_single_value(view: ConditionView) -> bool:
         view.steps.spend()
         value = one(view.facts)
         return value is not MISSING and holds(value, operand)
 
-    return test
+    return is_true_of_single_value
 
 
 def _single_value_finder_or_none(condition: PathTest) -> Callable[[Any], Any] | None:
@@ -159,25 +159,25 @@ def _answer_test(condition: AnswerTest) -> Test:
 def _all_test(condition: All) -> Test:
     tests = tuple(map(compile_condition, condition.members))
 
-    def test(view: ConditionView) -> bool:
+    def are_all_true(view: ConditionView) -> bool:
         for member_test in tests:  # noqa: SIM110  (a loop is twice as fast as a generator, and this is hot)
             if not member_test(view):
                 return False
         return True
 
-    return test
+    return are_all_true
 
 
 def _any_test(condition: AnyOf) -> Test:
     tests = tuple(map(compile_condition, condition.members))
 
-    def test(view: ConditionView) -> bool:
+    def is_any_true(view: ConditionView) -> bool:
         for member_test in tests:  # noqa: SIM110
             if member_test(view):
                 return True
         return False
 
-    return test
+    return is_any_true
 
 
 def _negated_test(condition: Not) -> Test:

@@ -20,7 +20,10 @@ from pipelines.routing.document.algebra import (
     PathTest,
     condition_leaf_tests,
 )
-from pipelines.routing.document.compiled_conditions import compile_condition, forgetting_earlier_text
+from pipelines.routing.document.compiled_conditions import (
+    compile_condition,
+    condition_test_forgetting_earlier_text,
+)
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.document_readers.conditions import FALLBACK, read_condition
 from pipelines.routing.document.document_readers.names import quoted_name
@@ -253,7 +256,7 @@ class Rule:
         """Function that returns whether the condition is true of a view. Only for a rule without a fault."""
         test = compile_condition(self.when)
         # The text of another rule's evaluation is not for this rule to hand on (law §5, Feedback).
-        return forgetting_earlier_text(test) if self.has_evaluations else test
+        return condition_test_forgetting_earlier_text(test) if self.has_evaluations else test
 
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:

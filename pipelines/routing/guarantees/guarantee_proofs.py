@@ -152,23 +152,23 @@ class _GuaranteeProver:
 
     def _nearness(self, guarantee: Guarantee) -> Near:
         if guarantee.never is not None:
-            return _break_nearness(
+            return _nearness_to_break(
                 MarkedReach(
                     self._line, self._ways_out, mark_of_guarantee(self._line, guarantee)
                 ).moves_to_break_by_spot()
             )
         if guarantee.at_most is not None:
-            return self._visit_nearness(guarantee.at_most.visit, guarantee.at_most.times)
+            return self._nearness_to_forbidden_visit(guarantee.at_most.visit, guarantee.at_most.times)
         return _minus_most_moves if guarantee.ends_within is not None else _cost_nearness
 
-    def _visit_nearness(self, station: str, times: int) -> Near:
+    def _nearness_to_forbidden_visit(self, station: str, times: int) -> Near:
         leads: dict[Spot, set[Spot]] = {}
         for way in (way for own in self._ways_out.values() for way in own):
             leads.setdefault((way.target, False), set()).add((way.source, False))
         away = spot_distances(leads, leads.get((station, False), ()))
         around = away.get((station, False), 1)
 
-        def near(walk: SimulatedTask, _watched: WatchedWalk) -> int:
+        def steps_to_one_visit_too_many(walk: SimulatedTask, _watched: WatchedWalk) -> int:
             left = times - walk.visits.get(station, 0)
             return left * around + min(
                 (
@@ -179,7 +179,7 @@ class _GuaranteeProver:
                 default=FAR,
             )
 
-        return near
+        return steps_to_one_visit_too_many
 
     def _proved_and_why(self, guarantee: Guarantee) -> tuple[bool, str]:
         """Return whether the guarantee is proved, and the basis of the proof or the obstacle."""
@@ -254,8 +254,8 @@ def _cost_bound_text(bound: CostBound) -> str:
     )
 
 
-def _break_nearness(away: dict[Spot, int]) -> Near:
-    def near(walk: SimulatedTask, watched: WatchedWalk) -> int:
+def _nearness_to_break(away: dict[Spot, int]) -> Near:
+    def distance_to_breaking_spot(walk: SimulatedTask, watched: WatchedWalk) -> int:
         spots = (
             (position.station, watched.is_marked(position.token))
             for position in walk.positions
@@ -263,7 +263,7 @@ def _break_nearness(away: dict[Spot, int]) -> Near:
         )
         return min((away.get(spot, FAR) for spot in spots), default=FAR)
 
-    return near
+    return distance_to_breaking_spot
 
 
 def _minus_most_moves(_walk: SimulatedTask, watched: WatchedWalk) -> int:

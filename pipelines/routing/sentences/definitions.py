@@ -139,22 +139,22 @@ def _old_and_new_texts(pair: VersionPair, change: DefinitionChange, field: Field
     return {side: _value_text(line, field, value) for side, line, value in sides}
 
 
-def _option_sentence(machine: str, what: str, path: str) -> Say:
+def _option_sentence_writer(machine: str, what: str, path: str) -> Say:
     """Return the sentence about an option of the line: its name for machines, what people do, and its path in
     the document."""
 
-    def say(pair: VersionPair, change: DefinitionChange) -> str:
+    def option_wording(pair: VersionPair, change: DefinitionChange) -> str:
         values = _old_and_new_texts(pair, change, find_declared_field("line", path))
         people = _("%(what)s: %(old)s → %(new)s", what=what, **values)
         return Wording.of(
             f"{machine} was {unquoted_json(change.old)}; now it is {unquoted_json(change.new)}", people
         )
 
-    return say
+    return option_wording
 
 
-def _station_field_sentence(machine: str, what: str, path: str = "") -> Say:
-    def say(pair: VersionPair, change: DefinitionChange) -> str:
+def _station_field_sentence_writer(machine: str, what: str, path: str = "") -> Say:
+    def field_wording(pair: VersionPair, change: DefinitionChange) -> str:
         name = station_name(pair.new, change.key)
         old, new = ("none" if value is None else unquoted_json(value) for value in (change.old, change.new))
         field = EXPECTED if change.what == "expects" else find_declared_field("station", path)
@@ -162,7 +162,7 @@ def _station_field_sentence(machine: str, what: str, path: str = "") -> Say:
         people = _("%(station)s, %(what)s: %(old)s → %(new)s", what=what, station=name, **values)
         return Wording.of(f"{machine} {name}: was {old}, now {new}", people)
 
-    return say
+    return field_wording
 
 
 EXPECTED = ObjectField(
@@ -179,48 +179,56 @@ EXPECTED = ObjectField(
 """What `difference` compares as one: the parts of a station that say what is expected of it."""
 SENTENCES: dict[str, Say] = {
     "start": _start_sentence,
-    "revisit": _option_sentence("The policy revisit", "Coming to a station again", "policy.revisit"),
-    "visit_cap": _option_sentence("The cap of visits", "Most runs of one station", "policy.visit_cap"),
-    "on_exhausted": _option_sentence(
+    "revisit": _option_sentence_writer("The policy revisit", "Coming to a station again", "policy.revisit"),
+    "visit_cap": _option_sentence_writer("The cap of visits", "Most runs of one station", "policy.visit_cap"),
+    "on_exhausted": _option_sentence_writer(
         "The policy on_exhausted", "When a limit is used up", "policy.on_exhausted"
     ),
-    "condition_scope": _option_sentence(
+    "condition_scope": _option_sentence_writer(
         "What conditions read (condition_scope)", "What conditions read", "policy.condition_scope"
     ),
-    "contradiction": _option_sentence(
+    "contradiction": _option_sentence_writer(
         "The policy contradiction", "When branches contradict each other", "policy.contradiction"
     ),
-    "jumps": _option_sentence("Where work may jump: it", "Where work may jump when it is complete", "jumps"),
-    "jump_review": _option_sentence(
+    "jumps": _option_sentence_writer(
+        "Where work may jump: it", "Where work may jump when it is complete", "jumps"
+    ),
+    "jump_review": _option_sentence_writer(
         "The review of jumps (on a reject)", "When the review of a jump rejects", "policy.on_reject"
     ),
     "order": _order_sentence,
-    "forbidden_parallel": _option_sentence(
+    "forbidden_parallel": _option_sentence_writer(
         "Pairs that may not run in parallel: it",
         "Stations that never run in parallel",
         "forbidden_parallel",
     ),
-    "budgets": _option_sentence("The budgets of the line: it", "Limits of the line", "budgets"),
-    "cost": _option_sentence("The most that a task may cost", "Most cost of a task", "limits.cost_usd"),
-    "escalations": _option_sentence(
+    "budgets": _option_sentence_writer("The budgets of the line: it", "Limits of the line", "budgets"),
+    "cost": _option_sentence_writer(
+        "The most that a task may cost", "Most cost of a task", "limits.cost_usd"
+    ),
+    "escalations": _option_sentence_writer(
         "Who is told of escalations: it", "Who is told of escalations", "escalations"
     ),
     "station": _station_sentence,
     "station_gate": _station_gate_sentence,
-    "max_visits": _station_field_sentence("Entries allowed of", "most runs", "limits.max_visits"),
-    "signal_reworks": _station_field_sentence("Reworks by signal allowed at", "most reworks by signal"),
-    "result_document": _station_field_sentence(
+    "max_visits": _station_field_sentence_writer("Entries allowed of", "most runs", "limits.max_visits"),
+    "signal_reworks": _station_field_sentence_writer(
+        "Reworks by signal allowed at", "most reworks by signal"
+    ),
+    "result_document": _station_field_sentence_writer(
         "Whether a result document is required of", "result document required"
     ),
-    "failed": _station_field_sentence("The eval of a failure at", "eval of a failure"),
-    "expects": _station_field_sentence("What is expected of", "what is expected"),
-    "join": _station_field_sentence("The join of", "join", "join"),
-    "stage": _station_field_sentence("The stage of", "stage", "stage"),
-    "requires": _station_field_sentence(
+    "failed": _station_field_sentence_writer("The eval of a failure at", "eval of a failure"),
+    "expects": _station_field_sentence_writer("What is expected of", "what is expected"),
+    "join": _station_field_sentence_writer("The join of", "join", "join"),
+    "stage": _station_field_sentence_writer("The stage of", "stage", "stage"),
+    "requires": _station_field_sentence_writer(
         "What a forward move needs at", "what a forward move needs", "requires"
     ),
-    "agent": _station_field_sentence("The agent of", "agent", "agent"),
-    "handoff": _station_field_sentence("The schema of the handoff of", "schema of the handoff", "handoff"),
+    "agent": _station_field_sentence_writer("The agent of", "agent", "agent"),
+    "handoff": _station_field_sentence_writer(
+        "The schema of the handoff of", "schema of the handoff", "handoff"
+    ),
     "approval": _approval_sentence,
     "end": _end_sentence,
 }

@@ -145,7 +145,9 @@ def _resolution_choices(
         if position_index == index or (position_index is None and first):
             for resolution in _resolution_words(line, position, escalation, holds=position_index is not None):
                 step = ScenarioStep(
-                    "resolve", escalation.station or None, said={**resolution, "trigger": escalation.trigger}
+                    "resolve",
+                    escalation.station or None,
+                    details={**resolution, "trigger": escalation.trigger},
                 )
                 yield from _nothing_if_refused(_choice_of_unchanged_step(line, walk, RESOLVE, step))
 

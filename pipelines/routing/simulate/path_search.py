@@ -155,24 +155,29 @@ def _position_key(position: SimulatedPosition) -> Hashable:
     return *place, waits, words, arrived, forks
 
 
-def edge_key(edges: Edges) -> Key:
+def key_function_with_edge_counts(edges: Edges) -> Key:
     """Also how often these edges were taken."""
 
-    def key(walk: SimulatedTask) -> Hashable:
+    def walk_key(walk: SimulatedTask) -> Hashable:
         return key_of_positions(walk), tuple(
             min(walk.edges.get(edge, 0), most) for edge, most in edges.items()
         )
 
-    return key
+    return walk_key
 
 
-def fine_key(edges: Edges) -> Key:
+def key_function_with_all_counts(edges: Edges) -> Key:
     """Also everything that budgets count, the context, and what was observed of other stations."""
 
-    def key(walk: SimulatedTask) -> Hashable:
+    def walk_key(walk: SimulatedTask) -> Hashable:
         counters = (walk.visits, walk.rules, walk.rounds, walk.failures)
         counts = tuple(tuple(sorted(counter.items())) for counter in counters)
         observed = jsontext.dumps([dict(position.past_visits) for position in walk.positions])
-        return edge_key(edges)(walk), counts, jsontext.dumps(dict(walk.context)), observed
+        return (
+            key_function_with_edge_counts(edges)(walk),
+            counts,
+            jsontext.dumps(dict(walk.context)),
+            observed,
+        )
 
-    return key
+    return walk_key

@@ -35,7 +35,7 @@ class ScenarioStep:
 
     `at`: the station of the token that the event concerns; None: the first one that has not ended. `missing`:
     of outcome, unmet preconditions of a forward move, all others count as met; of reconsider, those that are
-    still unmet. `said`: of escalate {trigger, reason}, of resolve {word, route, reason, trigger}."""
+    still unmet. `details`: of escalate {trigger, reason}, of resolve {word, route, reason, trigger}."""
 
     kind: str
     at: str | None = None
@@ -44,7 +44,7 @@ class ScenarioStep:
     gates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     answer: str = ""
     missing: tuple[str, ...] = ()
-    said: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {"at": self.at} if self.at else {}
@@ -59,8 +59,8 @@ class ScenarioStep:
         if self.kind == "answer":
             document["answer"] = self.answer
         if self.kind in DETAIL_KEYS:
-            alone = set(self.said) == {DETAIL_KEYS[self.kind][0]}
-            document[self.kind] = self.said[DETAIL_KEYS[self.kind][0]] if alone else dict(self.said)
+            alone = set(self.details) == {DETAIL_KEYS[self.kind][0]}
+            document[self.kind] = self.details[DETAIL_KEYS[self.kind][0]] if alone else dict(self.details)
         return {**document, self.kind: True} if self.kind in FLAGS else document
 
 
@@ -175,7 +175,7 @@ def read_step(data: Any, at: str) -> ScenarioStep:
         gates=_read_votes(data.get("gates"), at),
         answer=_nonblank_text(data.get("answer"), member_path(at, "answer")) if kind == "answer" else "",
         missing=missing,
-        said=_read_details(kind, data[kind], member_path(at, kind)) if kind in DETAIL_KEYS else {},
+        details=_read_details(kind, data[kind], member_path(at, kind)) if kind in DETAIL_KEYS else {},
     )
 
 

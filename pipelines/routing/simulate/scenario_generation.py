@@ -20,8 +20,8 @@ from pipelines.routing.simulate.path_search import (
     Key,
     PathSearch,
     accept_always,
-    edge_key,
-    fine_key,
+    key_function_with_all_counts,
+    key_function_with_edge_counts,
     key_of_positions,
 )
 from pipelines.routing.simulate.run import expectation_of_same_walk, run_scenario_until_refused
@@ -172,8 +172,8 @@ class _ScenarioSearch:
     def _finer_keys(self, station: Station) -> Iterator[Key]:
         edges = _highest_read_edge_counts(station.rules)
         if edges:
-            yield edge_key(edges)
-        yield fine_key(edges)
+            yield key_function_with_edge_counts(edges)
+        yield key_function_with_all_counts(edges)
 
 
 def _highest_read_edge_counts(rules: Iterable[Rule]) -> Edges:

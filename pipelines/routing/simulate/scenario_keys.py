@@ -35,7 +35,7 @@ def _renamed_step(step: ScenarioStep, places: Keys, gates: Keys) -> ScenarioStep
         at=step.at and places.get(step.at, step.at),
         outcome=_with_new_jump_targets(step.outcome, places),
         gates={gates.get(key, key): _with_new_route(word, places) for key, word in step.gates.items()},
-        said=_with_new_route(step.said, places),
+        details=_with_new_route(step.details, places),
     )
 
 

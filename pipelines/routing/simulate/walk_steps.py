@@ -55,7 +55,7 @@ from pipelines.routing.simulate.walk_decisions import (
 
 def escalate_by_hand(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """Escalate by hand: it holds no station, and keeps the task from going forward."""
-    after, _new = walk_escalations.walk_with_escalation_and_escalation(line, walk, step.said["trigger"])
+    after, _new = walk_escalations.walk_with_escalation_and_escalation(line, walk, step.details["trigger"])
     return StepRecord(after, walk.positions[index].station)
 
 
@@ -63,7 +63,7 @@ def resolve_escalation(line: ParsedLine, walk: SimulatedTask, index: int, step: 
     """The oldest open one that the step means. What it held goes on as the step says, then all that waited for it."""
     escalation = find_escalation(walk, step)
     position_index = walk.index_held_by_or_none(escalation)
-    word, route = step.said["word"], step.said.get("route", "")
+    word, route = step.details["word"], step.details.get("route", "")
     if position_index is None and word in ("retry", "route", "choose"):
         raise StepRefused(f"{escalation.trigger} holds no station: let it go on, or cancel the task")
     after = walk_escalations.without_escalation(walk, escalation)
@@ -72,13 +72,13 @@ def resolve_escalation(line: ParsedLine, walk: SimulatedTask, index: int, step: 
     if position_index is None:
         return with_waiting_decided_again(line, StepRecord(after, walk.positions[index].station))
     return with_waiting_decided_again(
-        line, _apply_resolution(line, after, position_index, word, route, step.said.get("reason", ""))
+        line, _apply_resolution(line, after, position_index, word, route, step.details.get("reason", ""))
     )
 
 
 def find_escalation(walk: SimulatedTask, step: ScenarioStep) -> SimulatedEscalation:
     """Return the oldest open escalation with the trigger and station that the step names. Raises StepRefused."""
-    trigger, at = step.said.get("trigger"), step.at
+    trigger, at = step.details.get("trigger"), step.at
     for escalation in walk.escalations:
         if trigger in (None, escalation.trigger) and at in (None, escalation.station):
             return escalation

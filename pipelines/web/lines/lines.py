@@ -194,11 +194,11 @@ def _starter_document(project: Project, starter: Starter) -> Callable[[str], str
 
 
 def _create_empty_line(request: SignedInRequest, project: Project, name: str) -> Line:
-    def document(key: str) -> dict[str, Any]:
+    def empty_document(key: str) -> dict[str, Any]:
         return {"gateline": 1, "key": key, "name": name, "stations": []}
 
     # Of a name of signs alone nothing is left.
-    return _create_line(request, project, slugify(name)[:40].strip("-_") or "line", name, document)
+    return _create_line(request, project, slugify(name)[:40].strip("-_") or "line", name, empty_document)
 
 
 def starter_drawings() -> tuple[tuple[Starter, LineDrawing], ...]:

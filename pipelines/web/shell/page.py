@@ -362,12 +362,12 @@ class PageScope:
 def page_scope(request: HttpRequest, page: str) -> PageScope:
     """Read the scope from the address."""
 
-    def read() -> Sequence[Project]:
+    def visible_projects() -> Sequence[Project]:
         visible = access.visible_projects_read_at_once(request.user)
         request.seen_projects = visible  # type: ignore[attr-defined]  # the switcher shows them, too
         return visible
 
-    return PageScope(read, reverse(page), request.GET.get("project", ""))
+    return PageScope(visible_projects, reverse(page), request.GET.get("project", ""))
 
 
 def requested_date_range(request: HttpRequest) -> DateRange:

@@ -59,18 +59,18 @@ def open_work_page(request: SignedInRequest) -> HttpResponse:
         **{key: value for key, value in asdict(filters).items() if key != "end"},
     }
 
-    def query(*without: str) -> str:
+    def query_string(*without: str) -> str:
         return urlencode({key: value for key, value in parameters.items() if value and key not in without})
 
-    project = query("q", "show", "requester", "line", "view", "span")
+    project = query_string("q", "show", "requester", "line", "view", "span")
     context |= {
         "view": view,
         "filters": filters,
         "chosen_line": line,
-        "query": query(),
-        "query_without_view": query("view", "span"),
-        "query_without_span": query("span"),
-        "query_without_show": query("show"),
+        "query": query_string(),
+        "query_without_view": query_string("view", "span"),
+        "query_without_span": query_string("span"),
+        "query_without_show": query_string("show"),
         "card_pages": url_and_permissions_by_project(request, scope.projects),
         "more_at": f"{reverse('tasks-everywhere')}?{project}{'&' if project else ''}",
     }

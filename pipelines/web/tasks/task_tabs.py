@@ -167,8 +167,8 @@ def job_with_log_to_show_or_none(jobs: Sequence[Job]) -> Job | None:
     """Return the job whose log is read first: the last that runs, else the last that ran. A person's work and
     a wait write no log, and jobs that have not started have none yet; they come last."""
 
-    def rank(job: Job) -> tuple[bool, bool, int]:
+    def job_sort_key(job: Job) -> tuple[bool, bool, int]:
         started = job.started_at is not None and job.kind not in UNLEASED
         return started, started and job.state == Job.State.RUNNING, job.pk
 
-    return max(jobs, key=rank, default=None)
+    return max(jobs, key=job_sort_key, default=None)

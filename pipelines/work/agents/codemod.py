@@ -116,10 +116,12 @@ def file_test(*endings: str) -> Callable[[Path], bool]:
     return lambda folder: any(path.endswith(endings) for path in source_file_paths(folder))
 
 
-def fixing_arguments(*more: str, without: str = "", valued: str = "") -> Callable[[list[str]], list[str]]:
+def change_to_fixing_arguments(
+    *more: str, without: str = "", valued: str = ""
+) -> Callable[[list[str]], list[str]]:
     """Return how arguments are turned into those that fix: `more` are added, others left out, some with their value."""
 
-    def fixing(arguments: list[str]) -> list[str]:
+    def arguments_that_fix(arguments: list[str]) -> list[str]:
         following = iter(arguments)
         left = [
             word
@@ -130,13 +132,13 @@ def fixing_arguments(*more: str, without: str = "", valued: str = "") -> Callabl
         ]
         return [*left, *more]
 
-    return fixing
+    return arguments_that_fix
 
 
 def biome_arguments_or_none(arguments: list[str]) -> list[str] | None:
     """Its first word says what it does."""
     what = {"ci": "check", "check": "check", "lint": "lint", "format": "format"}.get("".join(arguments[:1]))
-    return [what, *fixing_arguments("--write", without="--apply")(arguments[1:])] if what else None
+    return [what, *change_to_fixing_arguments("--write", without="--apply")(arguments[1:])] if what else None
 
 
 RUFF = ("ruff", "check", "--fix", "--exit-zero", "--no-cache")
@@ -226,19 +228,19 @@ FIXERS = (
     Fixer("ruff", has_ruff, ((*RUFF, "."),)),
     Fixer("ruff format", formats_by_ruff, (("ruff", "format", "--no-cache", "."),)),
     Fixer("eslint", path_test("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1),
-          fixing_arguments("--fix", valued=REPORT)),
-    Fixer("xo", package_key_test("xo", "xo.config.*"), (("xo", "--fix"),), (0, 1), fixing_arguments("--fix")),
-    Fixer("standard", path_test(), (), (0, 1), fixing_arguments("--fix")),
-    Fixer("stylelint", path_test(), (), (0, 2), fixing_arguments("--fix", valued=REPORT)),
+          change_to_fixing_arguments("--fix", valued=REPORT)),
+    Fixer("xo", package_key_test("xo", "xo.config.*"), (("xo", "--fix"),), (0, 1), change_to_fixing_arguments("--fix")),
+    Fixer("standard", path_test(), (), (0, 1), change_to_fixing_arguments("--fix")),
+    Fixer("stylelint", path_test(), (), (0, 2), change_to_fixing_arguments("--fix", valued=REPORT)),
     Fixer("oxlint", path_test(".oxlintrc.json"), (("oxlint", "--fix"),), (0, 1),
-          fixing_arguments("--fix", valued=REPORT)),
+          change_to_fixing_arguments("--fix", valued=REPORT)),
     Fixer("biome", path_test("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1),
           biome_arguments_or_none),
     Fixer("oxfmt", path_test(".oxfmtrc.json*"), (("oxfmt",),), (0,),
-          fixing_arguments(without="--check --list-different --write")),
+          change_to_fixing_arguments(without="--check --list-different --write")),
     Fixer("prettier", package_key_test("prettier", ".prettierrc*", "prettier.config.*"),
           (("prettier", "--write", "--log-level", "warn", "."),), (0,),
-          fixing_arguments("--write", "--log-level=warn", without=CHECKS)),
+          change_to_fixing_arguments("--write", "--log-level=warn", without=CHECKS)),
     Fixer("gofmt", file_test(".go"), (("gofmt", "-w", "."),)),
 )  # fmt: skip
 has_python = file_test(".py", ".pyi")
@@ -307,16 +309,16 @@ def ignored_paths(folder: Path, paths: list[str], *more_patterns: str) -> set[st
         store = os.path.join(empty, "git")
         env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": empty, "GIT_CONFIG_NOSYSTEM": "1"}
 
-        def called(*argv: str, stdin: bytes = b"") -> bytes:
+        def git_output(*argv: str, stdin: bytes = b"") -> bytes:
             return subprocess.run(
                 [git, *argv], cwd=folder, env=env, input=stdin, capture_output=True, check=False
             ).stdout
 
-        called("init", "--quiet", "--bare", store)
+        git_output("init", "--quiet", "--bare", store)
         place = (f"--git-dir={store}", f"--work-tree={folder}", "-c", "core.bare=false")
         more = [word for name in more_patterns for word in ("-c", f"core.excludesFile={folder / name}")]
         path_list = b"\0".join(map(os.fsencode, paths))
-        output = called(*place, *more, "check-ignore", "--no-index", "-z", "--stdin", stdin=path_list)
+        output = git_output(*place, *more, "check-ignore", "--no-index", "-z", "--stdin", stdin=path_list)
     return {os.fsdecode(path) for path in output.split(b"\0") if path}
 
 

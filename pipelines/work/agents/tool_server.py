@@ -33,7 +33,7 @@ async def serving_tools(listener: socket, token: str, tools: TaskTools) -> Async
     """Serve the tools as long as the block lasts; then every connection ends."""
     connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         # Anything in the sandbox may connect, as often as it likes
@@ -53,7 +53,7 @@ async def serving_tools(listener: socket, token: str, tools: TaskTools) -> Async
             del connections[task]
             writer.transport.abort()
 
-    server = await asyncio.start_unix_server(connected, sock=listener, limit=LONGEST_LINE)
+    server = await asyncio.start_unix_server(serve_connection, sock=listener, limit=LONGEST_LINE)
     try:
         yield
     finally:

@@ -82,11 +82,11 @@ class S3Store(ArtifactStore):
     def _save(self, name: str, content: File) -> str:
         headers = _upload_headers(digest_of_name_or_empty(name), content.size)
 
-        def send() -> None:
+        def upload_bytes() -> None:
             content.seek(0)
             self._call("PUT", name, headers, content=content.chunks(PIECE), accepted=(200, 412))
 
-        self._repeat(send)
+        self._repeat(upload_bytes)
         return name
 
     def exists(self, name: str) -> bool:

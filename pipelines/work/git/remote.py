@@ -184,7 +184,7 @@ class Remote:
         file, commit, abort = store.add_pack()
         size, bounds = 0, Bounds(seconds)
 
-        def write(data: bytes) -> int:
+        def write_within_bounds(data: bytes) -> int:
             nonlocal size
             size += len(data)
             bounds.add_room_for_object(len(data))
@@ -192,7 +192,7 @@ class Remote:
                 raise FetchTooLarge
             return file.write(data)
 
-        def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
+        def missing_commits(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
             # Whatever the server offers: other branches would bring their history, too
             return missing
 
@@ -202,9 +202,9 @@ class Remote:
             with self._client(bounds) as (client, path):
                 answer = client.fetch_pack(
                     path.encode(),
-                    wants,
+                    missing_commits,
                     into.get_graph_walker(),
-                    write,
+                    write_within_bounds,
                     progress=FetchProgress(report),
                     depth=depth,
                 )
@@ -242,7 +242,7 @@ class Remote:
         ref = Ref((HEADS + branch).encode())
         expected = _object_id(old or ZERO)
 
-        def update(refs: dict[Ref, ObjectID]) -> dict[Ref, ObjectID]:
+        def moved_ref_or_refuse(refs: dict[Ref, ObjectID]) -> dict[Ref, ObjectID]:
             now = refs.get(ref, _object_id(ZERO))
             # By what the server has now, not by what was read before.
             if now != expected:
@@ -253,7 +253,7 @@ class Remote:
             self.check_folder()
             return {ref: _object_id(new)}
 
-        def data(have: Any, want: Any, **more: Any) -> Any:
+        def pack_data_of_push(have: Any, want: Any, **more: Any) -> Any:
             # The server may have commits that this mirror never saw.
             known = {sha for sha in have if sha in source.object_store}
             return source.object_store.generate_pack_data(known, want, **more)
@@ -261,7 +261,9 @@ class Remote:
         self.check_not_checked_out(branch)
         try:
             with self._client(Bounds(WHOLE_SECONDS)) as (client, path):
-                answer = _push_when_unlocked(lambda: client.send_pack(path.encode(), update, data), branch)
+                answer = _push_when_unlocked(
+                    lambda: client.send_pack(path.encode(), moved_ref_or_refuse, pack_data_of_push), branch
+                )
         except GitRefused as error:
             raise (
                 error

@@ -43,12 +43,12 @@ class BoundedSsh(SubprocessSSHVendor):
         self._running.append((wrapper.proc, timer))
         original_read = wrapper.read
 
-        def read(size: int | None = None, /) -> bytes:
+        def read_within_bounds(size: int | None = None, /) -> bytes:
             data = original_read(size)
             self._bounds.subtract_read_bytes(len(data))
             return data
 
-        wrapper.read = read
+        wrapper.read = read_within_bounds
         return wrapper
 
     def close(self) -> None:

@@ -77,13 +77,13 @@ def completion_request(spec: Spec, dialog: Conversation) -> CompletionRequest:
 
 
 def text_callback_to_log(sink: Sink, on_data: DataCallback) -> Any:
-    async def hear(text: str) -> None:
+    async def append_text_to_log(text: str) -> None:
         # An empty piece shows as well that the server is there.
         on_data()
         if text:
             await sink.write("out", text.encode(errors="backslashreplace"))
 
-    return hear
+    return append_text_to_log
 
 
 def completion_outcome(spec: Spec, dialog: Conversation, reply: Reply, history: str) -> Outcome:

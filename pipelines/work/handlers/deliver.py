@@ -150,16 +150,16 @@ def delivery_permission(port: DeliveryPort, stopped: Callable[[], bool]) -> Perm
     now."""
     loop = asyncio.get_running_loop()
 
-    async def clear() -> DeliveryPermission:
+    async def ask_server_for_permission() -> DeliveryPermission:
         return await port.permit_or_refuse_delivery()
 
-    async def find(digests: Sequence[str]) -> Mapping[str, str]:
+    async def ask_server_for_stored_files(digests: Sequence[str]) -> Mapping[str, str]:
         return await port.find_stored_files(digests)
 
     return Permission(
-        lambda: asyncio.run_coroutine_threadsafe(clear(), loop).result(),
+        lambda: asyncio.run_coroutine_threadsafe(ask_server_for_permission(), loop).result(),
         stopped,
-        lambda digests: asyncio.run_coroutine_threadsafe(find(digests), loop).result(),
+        lambda digests: asyncio.run_coroutine_threadsafe(ask_server_for_stored_files(digests), loop).result(),
     )
 
 

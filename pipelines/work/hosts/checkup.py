@@ -64,10 +64,10 @@ async def host_check_lines(host: Host, scope: CheckupScope) -> AsyncIterator[Che
 def _checkup_steps(host: Host, scope: CheckupScope, base_branch: str) -> list[Step]:
     """Name, what is asked, and what to do where that is refused."""
 
-    async def rules() -> str:
+    async def branch_rules_result() -> str:
         return f"{base_branch}: {WAYS[await host.landing_way(base_branch)]}"
 
-    async def required() -> str:
+    async def required_checks_result() -> str:
         check_names = await host.required_checks(base_branch)
         return (
             f"required for {base_branch}: {', '.join(check_names)}"
@@ -75,43 +75,65 @@ def _checkup_steps(host: Host, scope: CheckupScope, base_branch: str) -> list[St
             else f"none is required for {base_branch}"
         )
 
-    async def checks() -> str:
+    async def checks_result() -> str:
         tip = await host.branch_head_commit(base_branch)
         return f"{len(await host.checks_of_commit(tip))} on {tip[:7]}, the end of {base_branch}"
 
-    async def pushes() -> str:
+    async def pushers_result() -> str:
         tip = await host.branch_head_commit(base_branch)
         pushers = await host.pushers_to_branch_between(base_branch, "", tip)
         return f"of {tip[:7]}, the end of {base_branch}: {', '.join(pushers) or 'it does not tell'}"
 
-    async def requests() -> str:
+    async def requests_result() -> str:
         return f"{len(await host.list_requests_between(NEVER, base_branch))} from {NEVER} into {base_branch}"
 
-    async def comment() -> str:
+    async def write_comment_and_say_result() -> str:
         before = len(await host.comments_since("issue", scope.issue, datetime.now(UTC)))
         await host.add_comment("issue", scope.issue, COMMENT_TEXT)
         return f"written, {before} before"
 
-    async def status() -> str:
+    async def set_status_and_say_result() -> str:
         await host.set_status(scope.commit, "success", COMMENT_TEXT, scope.page)
         return "set"
 
     steps: list[Step] = [
-        ("branch rules", rules, "Give the token read access to the repository's rules (GitHub: Metadata)."),
-        ("required checks", required, "Give the token read access to the branch and its rules."),
+        (
+            "branch rules",
+            branch_rules_result,
+            "Give the token read access to the repository's rules (GitHub: Metadata).",
+        ),
+        (
+            "required checks",
+            required_checks_result,
+            "Give the token read access to the branch and its rules.",
+        ),
         (
             "checks",
-            checks,
+            checks_result,
             "Give the token read access to Checks and Commit statuses (GitLab: the scope api).",
         ),
-        ("who pushed", pushes, "Give the token read access to the repository (GitLab: the scope api)."),
-        ("requests", requests, "Give the token access to pull or merge requests."),
+        (
+            "who pushed",
+            pushers_result,
+            "Give the token read access to the repository (GitLab: the scope api).",
+        ),
+        ("requests", requests_result, "Give the token access to pull or merge requests."),
     ]
     if scope.issue:
-        steps.append((f"a comment on issue {scope.issue}", comment, "Give the token write access to issues."))
+        steps.append(
+            (
+                f"a comment on issue {scope.issue}",
+                write_comment_and_say_result,
+                "Give the token write access to issues.",
+            )
+        )
     if scope.commit:
         steps.append(
-            (f"the status of {scope.commit[:7]}", status, "Give the token write access to statuses.")
+            (
+                f"the status of {scope.commit[:7]}",
+                set_status_and_say_result,
+                "Give the token write access to statuses.",
+            )
         )
     return steps
 

@@ -178,11 +178,11 @@ def http_call_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Sp
 def rendered_url(orders: Orders, text: str) -> str:
     """Render an address. Values are inserted escaped, except one at the beginning, which is the address itself."""
 
-    def insert(match: re.Match[str]) -> str:
+    def encoded_value(match: re.Match[str]) -> str:
         value = rendered_text(orders, "url", match[0])
         return value if match.start() == 0 else quote(value, safe="")
 
-    return PLACE.sub(insert, text.strip())
+    return PLACE.sub(encoded_value, text.strip())
 
 
 def map_texts(value: Any, change: Callable[[str], Any]) -> Any:

@@ -49,10 +49,10 @@ async def relay_to_socket(reader: asyncio.StreamReader, writer: asyncio.StreamWr
 
 
 async def serve_connections(listener: socket.socket, path: str) -> None:
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def relay_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await relay_to_socket(reader, writer, path)
 
-    server = await asyncio.start_server(connected, sock=listener)
+    server = await asyncio.start_server(relay_connection, sock=listener)
     await server.serve_forever()
 
 

@@ -195,7 +195,7 @@ async def serve_until_exit(child: int, connector: Connector) -> None:
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
 
-    def reap() -> None:
+    def reap_children() -> None:
         """Orphans, too: they are this process's, so that it may go on looking at their sockets."""
         with contextlib.suppress(ChildProcessError):
             while True:
@@ -205,9 +205,9 @@ async def serve_until_exit(child: int, connector: Connector) -> None:
                 if pid == child and not ended.done():
                     ended.set_result(os.waitstatus_to_exitcode(status))
 
-    loop.add_signal_handler(signal.SIGCHLD, reap)
+    loop.add_signal_handler(signal.SIGCHLD, reap_children)
     # The child may have ended before the handler was there
-    reap()
+    reap_children()
     serving = asyncio.ensure_future(connector.serve())
     await asyncio.wait({ended, serving}, return_when=asyncio.FIRST_COMPLETED)
     if not ended.done():

@@ -81,11 +81,11 @@ def write_anew(root: Path, relative: str, data: bytes) -> None:
 
 
 def _remove_folder(name: str, inside: int) -> None:
-    def unlocked(_function: object, _path: str, _error: object) -> None:
+    def leave_to_whoever_removes_attempt(_function: object, _path: str, _error: object) -> None:
         """A folder that its owner may not write is left to whoever removes the whole attempt."""
 
     # By descriptor: the folder that was walked to, wherever its name leads by now
-    shutil.rmtree(name, onerror=unlocked, dir_fd=inside)
+    shutil.rmtree(name, onerror=leave_to_whoever_removes_attempt, dir_fd=inside)
 
 
 def _checked_path_parts(relative: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from pipelines.engine import Report
 from pipelines.errors import Invalid
 from pipelines.models import ApiToken, Artifact, Job, RunnerUpload, Worker
 from pipelines.ports import leases, queue
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.queries import versions
 from pipelines.routing.document.kinds.runner import KIND
 from pipelines.work.file_measure import TooLarge, measure_file
@@ -99,8 +99,8 @@ def registered_runner(token: ApiToken) -> Worker:
     return presence.registered_runner(token, runner_id(token))
 
 
-def alp_claim(runner: Worker) -> Claim:
-    return Claim(
+def alp_runner_offer(runner: Worker) -> WorkOffer:
+    return WorkOffer(
         runner.pk,
         labels=frozenset(runner.labels),
         seconds=SECONDS,
@@ -118,7 +118,7 @@ def ids_of_jobs_for_runner(runner: Worker) -> list[int]:
     # One job at a time: its reports need not say which one they are about (docs/runners.md)
     if runner.stopping or leases.leases_of_worker(runner.pk):
         return []
-    return list(claimable_jobs(alp_claim(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
+    return list(claimable_jobs(alp_runner_offer(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
 
 
 def lease_most_urgent_job_or_none(runner: Worker) -> Dispatched | None:
@@ -133,7 +133,7 @@ def lease_most_urgent_job_or_none(runner: Worker) -> Dispatched | None:
             (
                 job
                 for candidate in candidates
-                if (job := engine.start_claimed_job_or_none(candidate, alp_claim(runner)))
+                if (job := engine.start_claimed_job_or_none(candidate, alp_runner_offer(runner)))
             ),
             None,
         )

@@ -17,7 +17,7 @@ from pipelines.models import ApiToken, Job, Worker
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports import leases
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.queries.queued_work import SERVER_ONLY
 from pipelines.routing.document.evaluations import WORKER
 from pipelines.work.config import EVALUATOR_LABEL
@@ -93,8 +93,8 @@ def registered_runner(token: ApiToken, runner: uuid.UUID) -> Worker:
     return bulk_rows.row_from_json(Worker, json.loads(result_rows[0][0]))
 
 
-def runner_claim(runner: Worker) -> Claim:
-    return Claim(
+def runner_offer(runner: Worker) -> WorkOffer:
+    return WorkOffer(
         runner.pk,
         labels=frozenset(runner.labels),
         seconds=settings.RUNNER_LEASE_SECONDS,

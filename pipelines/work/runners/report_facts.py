@@ -64,7 +64,7 @@ def read_report_facts(project: int, reporters: Sequence[Reporter]) -> list[Repor
     jobs = {row["id"]: row for row in json.loads(work or "[]")}
     left, stored, versions = _artifacts_by_job(artifacts), _results_by_lease(results), _versions_by_task(ran)
 
-    def of(reporter: Reporter) -> ReportFacts | None:
+    def facts_of_reporter_or_none(reporter: Reporter) -> ReportFacts | None:
         # By both: an id that another token registered is told as unknown, as if nobody had it
         runner = known.get((str(reporter.runner), reporter.token.pk))
         if runner is None:
@@ -72,7 +72,7 @@ def read_report_facts(project: int, reporters: Sequence[Reporter]) -> list[Repor
         own = _reporter_jobs(reporter, runner, tasks, jobs)
         return ReportFacts(runner, own, left, stored, versions, frozenset(uploads))
 
-    return [of(reporter) for reporter in reporters]
+    return [facts_of_reporter_or_none(reporter) for reporter in reporters]
 
 
 def _reporter_jobs(

@@ -13,7 +13,7 @@ from pipelines.formats.evidence.readers.reader_table import READERS, merged_fact
 from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.models import Artifact, Job, Purpose, RunnerResult, RunnerUpload
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.queries import versions
 from pipelines.routing.basics.facts import CLAIMS, OUTPUT, REPORT, SOURCE, facts_with_source
 from pipelines.routing.document.line import Station
@@ -38,7 +38,7 @@ MOST_ERRORS: Final = 200
 
 @dataclass(frozen=True)
 class RunnerReport:
-    """Report of a runner on one attempt. `known`: what it is judged by; `claim`: it would take the next job
+    """Report of a runner on one attempt. `known`: what it is judged by; `offer`: it would take the next job
     of the same task."""
 
     known: ReportFacts
@@ -46,7 +46,7 @@ class RunnerReport:
     attempt: int
     lease: uuid.UUID
     outcome: dict[str, Any]
-    claim: Claim | None
+    offer: WorkOffer | None
 
     @property
     def actor_of_report(self) -> str:
@@ -60,7 +60,7 @@ def deliver_runner_reports(reports: Sequence[RunnerReport]) -> list[ReportAnswer
         [
             Report(
                 runner_report.job.pk, runner_report.attempt, runner_report.lease, outcome,
-                by=runner_report.actor_of_report, claim_next=runner_report.claim, observed_by=SERVER,
+                by=runner_report.actor_of_report, offer_for_next=runner_report.offer, observed_by=SERVER,
             )
             for runner_report, outcome in zip(reports, _observed_outcomes(reports), strict=True)
         ]

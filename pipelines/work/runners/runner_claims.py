@@ -8,16 +8,16 @@ from collections.abc import Collection, Iterable
 from pipelines.errors import NotFound, existing
 from pipelines.models import Event, Job, RunnerUpload, Worker
 from pipelines.ports import leases
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.work.runners import credentials
 from pipelines.work.transport.local import jobs
 from pipelines.work.transport.protocol import LeaseLost, Started
 
 
-def start_jobs(job_ids: Collection[int], claim: Claim) -> dict[int, Started]:
+def start_jobs(job_ids: Collection[int], offer: WorkOffer) -> dict[int, Started]:
     """{job: what it starts with} of those that nobody else was first to take and that this runner may have, in one
     transaction. Files of an attempt before are forgotten."""
-    begun = jobs.start_jobs(job_ids, claim)
+    begun = jobs.start_jobs(job_ids, offer)
     # What an attempt before has sent this one may not name as its own
     RunnerUpload.objects.filter(job__in=[started.orders.job_id for started in begun]).delete()
     return {started.orders.job_id: credentials.with_narrowed_credentials(started) for started in begun}

@@ -60,12 +60,12 @@ class Scheduler:
         """Run until `end`. `seconds_since_failed_renewal`: seconds since the worker could not renew its leases."""
         loop = asyncio.get_running_loop()
 
-        def look(_: object) -> None:
+        def request_look(_: object) -> None:
             loop.call_soon_threadsafe(self._look_for_tickets)
 
         address = settings.DATABASE_DIRECT_URL or default_conninfo()
         # A new connection looks, too: nobody tells again of what came while there was none.
-        listener = Listener(address, (NOTICES, due_notices.CHANNEL), look, look)
+        listener = Listener(address, (NOTICES, due_notices.CHANNEL), request_look, request_look)
         async with open_app() as app:
             queue = self._queue = Queue(app, self._concurrency, {DRIVER: driver}, self._sweeping)
             queueing = asyncio.create_task(queue.run())

@@ -140,7 +140,7 @@ async def _image_roots(
 ) -> dict[str, ImageRoot]:
     """:raises NotPrepared: an image is not there"""
 
-    async def tell(text: str) -> None:
+    async def append_line_to_log(text: str) -> None:
         await sink.note(f"[gateline] {text}")
 
     roots = dict[str, ImageRoot]()
@@ -148,7 +148,7 @@ async def _image_roots(
         if images is None:
             raise NotPrepared("This runner has no podman or docker behind bubblewrap, which images take.")
         try:
-            roots[name] = await images.unpacked_image_root(name, guard, tell)
+            roots[name] = await images.unpacked_image_root(name, guard, append_line_to_log)
         except ImageAbsent as error:
             if error.said.strip():
                 await sink.write("err", error.said.encode())

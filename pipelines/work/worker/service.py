@@ -257,7 +257,7 @@ class Service:
             if leases or not driver.running.is_idle:
                 loop.call_soon_threadsafe(self._settle_leases, driver, leases, asked_at)
 
-        def on_cut_off() -> None:
+        def on_server_cut_off() -> None:
             loop.call_soon_threadsafe(driver.running.cancel_all_as_lost)
 
         return Renewal(
@@ -267,7 +267,7 @@ class Service:
             lambda: frozenset(driver.running.abandoned),
             lambda: driver.drive_count > 0,
             on_leases,
-            on_cut_off,
+            on_server_cut_off,
         )
 
     def _settle_leases(self, driver: Driver, leases: dict[int, uuid.UUID], asked_at: float) -> None:

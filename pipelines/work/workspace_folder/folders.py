@@ -68,7 +68,7 @@ def has_worker(workspaces: Path) -> bool:
 def remove_folder(folder: Path) -> None:
     """Remove a folder, whatever rights a station left on what is in it."""
 
-    def unlock(function: Callable[[str], object], path: str, _: object) -> None:
+    def unlock_and_remove_again(function: Callable[[str], object], path: str, _: object) -> None:
         parent = os.path.dirname(path)
         for place in (parent, path):
             if os.path.isdir(place) and not os.path.islink(place):
@@ -79,4 +79,4 @@ def remove_folder(folder: Path) -> None:
             os.unlink(path)
 
     if folder.exists():
-        shutil.rmtree(folder, onerror=unlock)
+        shutil.rmtree(folder, onerror=unlock_and_remove_again)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.models import LineVersion, Migration, Pause, Task, Worker
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from tests.engine.stateful import clock
 from tests.engine.stateful.lines import LINES
 from tests.engine.stateful.people import Cast
@@ -52,9 +52,9 @@ class Scene:
         clock.set_ahead(timedelta())
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> WorkOffer:
         able = frozenset({"model"})
-        return Claim(worker=self.world.worker.pk, labels=frozenset({"gpu"}), seconds=LEASE, answers=able)
+        return WorkOffer(worker=self.world.worker.pk, labels=frozenset({"gpu"}), seconds=LEASE, answers=able)
 
     @property
     def by_worker(self) -> str:

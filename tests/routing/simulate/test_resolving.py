@@ -190,7 +190,9 @@ class TestChoices:
         assert walk is not None
         found = simulation_choices(of, walk, walk.positions[walk.first_active_index])
         return [
-            (each.kind, dict(each.step.said)) for each in found if each.kind in (RESOLVE, THERE) and each.step
+            (each.kind, dict(each.step.details))
+            for each in found
+            if each.kind in (RESOLVE, THERE) and each.step
         ]
 
     def test_every_answer_that_is_possible_is_offered(self) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.agent_suspension import suspend_agent
 from pipelines.models import Agent, Job, Repository, Task, Token, Worker
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.queries.statements import QUEUED_IN_PROJECT
 from pipelines.work.transport.http.wire_format import PROTOCOL
 from pipelines.work.transport.local.claimable import claimable_jobs, unattended_jobs
@@ -147,7 +147,7 @@ def test_a_worker_beside_the_database_finds_its_job_without_a_ticket(
     reason(world, COMMAND)
     own = world.start(world.line(stations=[station("b", TO_END, **COMMAND)], key="own"), priority="low")
     queue_is_empty()
-    claim = Claim(
+    claim = WorkOffer(
         world.worker.pk,
         frozenset({"build"}),
         frozenset({world.project.owner.key}) if reason is not another_project else None,
@@ -198,7 +198,7 @@ def test_a_runner_in_a_process_of_its_own_does_its_work(site: Site, world: World
 def test_the_statements_of_a_claim_read_no_job_but_by_the_index(world: World) -> None:
     """Among many jobs of others, by the server's own statistics of them."""
     among_others(world.start(world.line(stations=[station("a", labels=["gpu"], **COMMAND)], key="others")))
-    claim = Claim(
+    claim = WorkOffer(
         world.worker.pk, frozenset({"gpu"}), offers=frozenset({"kind:command"}), project=world.project.pk
     )
     with jobs_are_read_by_key():

@@ -132,13 +132,13 @@ def _ordered_states(ways: list[StateTransition]) -> list[str]:
     states = list(dict.fromkeys(state for way in ways for state in (way.source, way.target)))
     known = {state: place for place, state in enumerate(ORDER)}
 
-    def order(state: str) -> int:
+    def state_sort_key(state: str) -> int:
         # Before their stages: a rule to a station that stands earlier leads back
         if state.startswith(REWORK) or state == ROLLBACK:
             return -1
         return known.get(state, len(ORDER))
 
-    return sorted(states, key=order)
+    return sorted(states, key=state_sort_key)
 
 
 def _states_of_owners(owners: Mapping[str, str]) -> list[str]:

@@ -170,14 +170,14 @@ def rename_variables(text: Any, names: Mapping[str, str]) -> Any:
     if not isinstance(text, str) or "{{" not in text:
         return text
 
-    def of_a_task(match: re.Match[str]) -> str:
+    def with_renamed_task(match: re.Match[str]) -> str:
         name = match[2]
         # {{.build_error}} goes with the task `build`.
         stem = name.removesuffix(_ERROR)
         new = names.get(name) or (f"{names[stem]}{_ERROR}" if stem in names and stem != name else name)
         return match[1] + new
 
-    def of_an_edge(match: re.Match[str]) -> str:
+    def with_renamed_edge(match: re.Match[str]) -> str:
         before, arrow, after = match[2].rstrip().rpartition("->")
         return (
             f"{match[1]}{names.get(before, before)}{arrow}{names.get(after, after)}}}}}"
@@ -185,7 +185,7 @@ def rename_variables(text: Any, names: Mapping[str, str]) -> Any:
             else match[0]
         )
 
-    return _EDGE.sub(of_an_edge, _NAME.sub(of_a_task, text))
+    return _EDGE.sub(with_renamed_edge, _NAME.sub(with_renamed_task, text))
 
 
 def task_labels(task: Mapping[str, Any]) -> list[str]:

@@ -134,7 +134,7 @@ def change_with_sample_or_reason(
     every += edge_count_bounds(every)
     tries = 0
 
-    def accept(box: Box) -> Sample:
+    def sample_in_box(box: Box) -> Sample:
         nonlocal tries
         built = sides.situations(box_without_forced_outcome(box))
         tries += 1
@@ -150,7 +150,7 @@ def change_with_sample_or_reason(
         for statuses in (all_statuses - {EXHAUSTED}, all_statuses & {EXHAUSTED}):
             try:
                 box: Box = {**_FORCED[change.after is not None], recorded: ValueChoice(statuses)}
-                return replace(change, sample=first_accepted_result(every, box, accept))
+                return replace(change, sample=first_accepted_result(every, box, sample_in_box))
             except Impossible:
                 continue
     except _NoSample:

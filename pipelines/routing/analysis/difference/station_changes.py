@@ -90,12 +90,12 @@ def _region_changes(sides: StationPair) -> Iterator[Change]:
     now = station_regions(sides.pair.new, sides.new)
     for old, new in _differing_pairs(before, now):
 
-        def claim(
+        def ends_in_region_of_its_version(
             line: ParsedLine, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
         ) -> bool:
             return _did_first_pass_end_in_region(line, walk, old if line is sides.pair.old else new)
 
-        yield from _changes_between_regions(sides, old, new, (), claim)
+        yield from _changes_between_regions(sides, old, new, (), ends_in_region_of_its_version)
 
 
 def _second_walk_changes(sides: StationPair) -> Iterator[Change]:
@@ -122,14 +122,16 @@ def _changes_after_rework(
     now = station_regions(sides.pair.new, sides.new, after[1], rework_gate)
     for old, new in _differing_pairs(before, now):
 
-        def claim(
+        def matches_rules_of_its_version(
             line: ParsedLine, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
         ) -> bool:
             cell, rule = (old, after[0]) if line is sides.pair.old else (new, after[1])
             matched = (rule.id, *((cell.rule.id,) if cell.rule else ()))
             return walk.matches[: len(matched)] == matched
 
-        yield from _changes_between_regions(sides, old, new, first_formulas, claim, after)
+        yield from _changes_between_regions(
+            sides, old, new, first_formulas, matches_rules_of_its_version, after
+        )
 
 
 def _differing_pairs(

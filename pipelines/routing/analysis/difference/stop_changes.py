@@ -78,7 +78,7 @@ def _change_where_only_here_stops_or_none(
     if after is not None:
         conditions += map(formula_at_stage, _first_match_formulas(sides, after))
 
-    def variants(situation: Situation, box: Box) -> Iterator[Situation]:
+    def unsettled_variants(situation: Situation, box: Box) -> Iterator[Situation]:
         readability = box.get(unsettled_conditions.READABLE)
         variant = unsettled_conditions.unsettled_situation(
             situation, readability is None or readability.contains(True)
@@ -86,7 +86,7 @@ def _change_where_only_here_stops_or_none(
         yield with_merged_facts(variant, rework_facts(sides, after)) if after else variant
 
     return change_with_sample_or_reason(
-        sides, sides.build_change(None, None, (word,), after), conditions, variants
+        sides, sides.build_change(None, None, (word,), after), conditions, unsettled_variants
     )
 
 

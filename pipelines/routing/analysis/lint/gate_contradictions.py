@@ -47,11 +47,11 @@ def checks_that_force_action(group: CheckGroup, action: str) -> tuple[Check, ...
 def _is_rank_always_demanded(group: CheckGroup, rank: int, granted: frozenset[int]) -> bool:
     """`granted`: checks that are taken to hold, whatever they say."""
 
-    def passes(check: Check) -> Formula:
+    def formula_of_passing(check: Check) -> Formula:
         return TRUE if id(check) in granted else _pass_formula(check)
 
     return is_impossible(
-        [below_rank_formula(group, rank, passes), *_literals_known_before_checks(group)],
+        [below_rank_formula(group, rank, formula_of_passing), *_literals_known_before_checks(group)],
         {},
         _check_box_has_document,
     )

@@ -123,7 +123,7 @@ def _plugin_findings(name: str, check: Any, subject: LintSubject) -> list[Findin
     """Return the findings of a check of an installed package, or one finding that the check failed. It cannot
     remove findings of other checks."""
 
-    def findings() -> list[Finding]:
+    def all_findings_of_check() -> list[Finding]:
         made = [replace(finding, check=f"{INSTALLED}{name}") for finding in check.check(subject)]
         # `index` raises for a severity that is none, which counts as a fault of the package.
         return [finding for finding in made if SEVERITIES.index(finding.severity) >= 0]
@@ -132,7 +132,7 @@ def _plugin_findings(name: str, check: Any, subject: LintSubject) -> list[Findin
         # A package that could not be loaded stands as its fault in the list.
         if isinstance(check, PluginFault):
             raise check
-        return wrap_call_with_plugin_fault(name, findings)()
+        return wrap_call_with_plugin_fault(name, all_findings_of_check)()
     except PluginFault as fault:
         return [Finding(f"{INSTALLED}{name}", WARNING, "", fault.message)]
 

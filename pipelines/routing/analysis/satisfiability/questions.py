@@ -105,11 +105,11 @@ class StationQuestions:
         rule matches."""
         matches = None if match is None else (match,)
 
-        def accept(box: Box, entrance: Entrance) -> TestedSituation:
+        def walk_with_match(box: Box, entrance: Entrance) -> TestedSituation:
             claim = WalkClaim(matches, _rework_or_approve_word(box), () if also is None else (also,))
             return find_claimed_walk(self.line, self._situations(box, entrance), claim)
 
-        walk = self._first_entrance_answer(formulas, statuses, accept)
+        walk = self._first_entrance_answer(formulas, statuses, walk_with_match)
         # What was shown to come out needs no proof later that it is possible.
         self.came_out.update(walk.first_pass)
         return walk
@@ -120,7 +120,7 @@ class StationQuestions:
         """The result that was accepted at the first entrance on which anything was. Raises Impossible or Unknown."""
         counted = self._count_bounds(formulas)
 
-        def at(entrance: Entrance) -> T:
+        def accepted_at_entrance(entrance: Entrance) -> T:
             among = entrance.seen if statuses is None else entrance.seen & statuses
             if not among:
                 raise Impossible
@@ -129,13 +129,15 @@ class StationQuestions:
                 reached, entrance.box_for_statuses(among), partial(_accept_at, accept, entrance)
             )
 
-        return first_answer_or_raise(partial(at, entrance) for entrance in self.gate.entrances)
+        return first_answer_or_raise(
+            partial(accepted_at_entrance, entrance) for entrance in self.gate.entrances
+        )
 
     def check_overlap(self, rule: Rule, other: Rule) -> None:
         """Check that some situation is true of both rules. Raises Impossible, Unknown or EffortExhausted where
         none is found."""
 
-        def accept(box: Box, entrance: Entrance) -> None:
+        def check_box_has_overlap(box: Box, entrance: Entrance) -> None:
             situations = self._situations(box, entrance)
             # Behind a gate that decides, only a walk of `decide` shows that it comes to the rules.
             if self.gate.decides_before_rules:
@@ -145,7 +147,9 @@ class StationQuestions:
             else:
                 check_true_of_all(self.line, situations, (rule, other))
 
-        self._first_entrance_answer([self.rule_formula(rule), self.rule_formula(other)], None, accept)
+        self._first_entrance_answer(
+            [self.rule_formula(rule), self.rule_formula(other)], None, check_box_has_overlap
+        )
 
     def is_impossible(self, formulas: Sequence[Formula]) -> bool:
         """Proved: nothing that reaches the rules satisfies them all. Raises EffortExhausted."""
@@ -221,7 +225,7 @@ class StationQuestions:
             | _FORCED[fallback]
         )
 
-        def accept(box: Box) -> TestedSituation:
+        def walk_after_rework(box: Box) -> TestedSituation:
             recorded = {
                 **box,
                 STATUS: box[variable_at_first_stage(STATUS)],
@@ -235,7 +239,7 @@ class StationQuestions:
             )
 
         return first_accepted_result(
-            [*at_start, *then, *edge_count_bounds([*at_start, *then])], start, accept
+            [*at_start, *then, *edge_count_bounds([*at_start, *then])], start, walk_after_rework
         )
 
     def _untaken_formulas(self, left_out: Rule) -> list[Formula]:

@@ -30,14 +30,14 @@ def cached_per_line(
     under a published one."""
 
     @wraps(find)
-    def cached(line: ParsedLine, *arguments: *Arguments) -> Result:
+    def cached_result(line: ParsedLine, *arguments: *Arguments) -> Result:
         key = (find, *arguments)
         if key not in line.cache:
             line.cache[key] = find(line, *arguments)
         result: Result = line.cache[key]
         return result
 
-    return cached
+    return cached_result
 
 
 @cached_per_line

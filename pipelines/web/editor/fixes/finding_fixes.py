@@ -102,12 +102,12 @@ def _gate_names(line: ParsedLine, rule: Rule) -> str:
 def _rule_mover(
     place: int, to: int, limit: int | None = None
 ) -> Callable[[tuple[Rule, ...]], tuple[Rule, ...]]:
-    def moved(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    def rules_with_moved_rule(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         others = (*rules[:place], *rules[place + 1 :])
         rule = rules[place] if limit is None else replace(rules[place], max_retries=limit)
         return (*others[:to], rule, *others[to:])
 
-    return moved
+    return rules_with_moved_rule
 
 
 def _move_above_remedy(station: Station, place: int, to: int, limit: int | None) -> Remedy:
@@ -206,12 +206,12 @@ def _gate_bypass_remedies(remedies: Remedies, finding: Finding) -> Iterator[Reme
     other = remedies.line.rules_by_id[finding.rules[0]][1]
     gates = (*other.gates, *(key for key in rule.gates if key not in other.gates))
 
-    def with_gates(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    def rules_with_gates(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         return tuple(
             replace(candidate, gates=gates) if candidate is other else candidate for candidate in rules
         )
 
-    if remedies.trials.helps(station, finding, ("gates", other.id, *gates), with_gates):
+    if remedies.trials.helps(station, finding, ("gates", other.id, *gates), rules_with_gates):
         number = station.rules.index(other) + 1
         label = f"Put the gate on rule {number}, too"
         yield Remedy(label, (edits.edit_changing_rule(other.id, gates=list(gates)),), "gate")

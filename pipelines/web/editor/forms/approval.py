@@ -64,7 +64,7 @@ def approver_rows(fragment: Fragment, setting: FormSetting) -> list[FormField | 
     # Law §12: reviewers are the default approvers.
     firsts["role"] = Role.REVIEWER
 
-    def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
+    def approver_fields(fragment: Fragment, at: Place) -> list[FormField | Rows]:
         kind = requirement_kind_or_empty(fragment_paths.value_at(fragment, at))
         if not kind:
             return []
@@ -82,7 +82,7 @@ def approver_rows(fragment: Fragment, setting: FormSetting) -> list[FormField | 
         Rows(
             at=WHO,
             label="Who has to approve",
-            row=row,
+            row=approver_fields,
             new=lambda fragment, kind: {"role": Role.REVIEWER.value, "count": 1},
             title=_requirement_title,
             add="Add a requirement",

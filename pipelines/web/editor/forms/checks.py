@@ -68,7 +68,7 @@ def _check_rows(at: Place, kind: str, depth: int) -> Rows:
     if depth < checks.MAX_NESTING:
         kinds.append(("group", "Add a group"))
 
-    def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
+    def check_fields(fragment: Fragment, at: Place) -> list[FormField | Rows]:
         member = fragment_paths.value_at(fragment, at)
         inner = group_kind_or_empty(member)
         if inner:
@@ -79,7 +79,7 @@ def _check_rows(at: Place, kind: str, depth: int) -> Rows:
     return Rows(
         at=(*at, kind),
         label="Checks" if depth == 1 else "Checks of the group",
-        row=row,
+        row=check_fields,
         new=lambda fragment, kind: _new_member(kind),
         title=_member_title,
         kinds=kinds,

@@ -161,7 +161,7 @@ def _failure_rows(setting: FormSetting) -> Rows:
     stations, ends = setting.names.options("stations"), end_options(setting)
     names = dict([*stations, *ends])
 
-    def title(member: Any, index: int) -> str:
+    def failure_row_title(member: Any, index: int) -> str:
         if type(member) is not dict:
             return str(index + 1)
         types, to = ", ".join(rule_failure_types(member)) or "?", str(member.get("to", "?"))
@@ -169,7 +169,7 @@ def _failure_rows(setting: FormSetting) -> Rows:
         route = f"{types} → {names.get(to, to)}"
         return route if type(most) is not int else f"{route}, at most {most}"
 
-    def new(fragment: Fragment, kind: str) -> dict[str, Any]:
+    def new_failure_rule(fragment: Fragment, kind: str) -> dict[str, Any]:
         keys = [key for key, _words in stations]
         place = keys.index(setting.own) if setting.own in keys else 0
         # Suggests the station before this one, where a failure is usually mended.
@@ -182,8 +182,8 @@ def _failure_rows(setting: FormSetting) -> Rows:
         at=RULES,
         label="Types of failure",
         row=lambda fragment, at: _failure_fields(fragment, at, setting),
-        new=new,
-        title=title,
+        new=new_failure_rule,
+        title=failure_row_title,
         add="Add a type of failure",
         help="Each is a rule of its own, before the one that takes every failure.",
         empty="None yet. All failures take the same route.",

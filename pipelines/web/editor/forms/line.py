@@ -98,14 +98,14 @@ def _forbidden_pair_rows(setting: FormSetting) -> Rows:
     stations = setting.names.options("stations")
     known = dict(stations)
 
-    def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
+    def pair_fields(fragment: Fragment, at: Place) -> list[FormField | Rows]:
         labels = ("While this station runs", "this one cannot run")
         return [
             ChoiceField(at=(*at, place), label=label, options=stations, needed=True)
             for place, label in enumerate(labels)
         ]
 
-    def title(member: Any, index: int) -> str:
+    def pair_title(member: Any, index: int) -> str:
         pair = type(member) is list and len(member) == 2
         # A station that is gone is shown by its key: there is no name left
         names = (str(known.get(str(key), key)) for key in member) if pair else ()
@@ -115,9 +115,9 @@ def _forbidden_pair_rows(setting: FormSetting) -> Rows:
     return Rows(
         at=("forbidden_parallel",),
         label=declared.label,
-        row=row,
+        row=pair_fields,
         new=lambda fragment, kind: [key for key, _label in stations[:2]],
-        title=title,
+        title=pair_title,
         add="Add a pair",
         empty="Branches of a fork may be anywhere at the same time.",
         help=declared.help,

@@ -258,7 +258,7 @@ def _limit_fields(fragment: Fragment, setting: FormSetting) -> list[FormField | 
 
 
 def _effect_fields(condition_setting: ConditionSetting) -> list[FormField | Rows]:
-    def row(fragment: Any, at: Place) -> list[FormField | Rows]:
+    def effect_row_fields(fragment: Any, at: Place) -> list[FormField | Rows]:
         strategies = [("", "replace"), *((strategy, strategy) for strategy in STRATEGIES)]
         return [
             declared_control(COMPOSE, at, "var", needed=True),
@@ -274,7 +274,7 @@ def _effect_fields(condition_setting: ConditionSetting) -> list[FormField | Rows
             at=("compose",),
             label="Variables",
             help="Set from the output when the rule is taken.",
-            row=row,
+            row=effect_row_fields,
             new=lambda fragment, kind: {"var": "value", "path": "$"},
             title=lambda member, index: (
                 str(fragment_paths.value_at(member, ("var",))) if type(member) is dict else str(index + 1)

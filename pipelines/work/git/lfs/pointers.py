@@ -109,17 +109,17 @@ def _pattern_and_attributes_of_line(line: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def tree_attributes(store: BaseObjectStore, files: Mapping[str, TreeFile]) -> LfsAttributes:
-    def read(path: str) -> bytes:
+    def attributes_file_bytes(path: str) -> bytes:
         leaf = files.get(path)
         # Git follows no link to attributes
         blob = store[leaf[1]] if leaf and S_ISREG(leaf[0]) else None
         return blob.data if isinstance(blob, Blob) else b""
 
-    return LfsAttributes(read)
+    return LfsAttributes(attributes_file_bytes)
 
 
 def workspace_attributes(workspace: Path) -> LfsAttributes:
-    def read(path: str) -> bytes:
+    def attributes_file_bytes(path: str) -> bytes:
         try:
             with open_plain_file(workspace, path) as file:
                 # The byte more shows that it is too long
@@ -127,7 +127,7 @@ def workspace_attributes(workspace: Path) -> LfsAttributes:
         except (FileRefused, OSError):
             return b""
 
-    return LfsAttributes(read)
+    return LfsAttributes(attributes_file_bytes)
 
 
 def tree_pointers(store: BaseObjectStore, files: Mapping[str, TreeFile]) -> dict[str, Pointer]:

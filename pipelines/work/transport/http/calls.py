@@ -109,14 +109,14 @@ class ServerCalls:
         ))  # fmt: skip
 
     async def send_bytes(self, path: str, data: bytes, lease: uuid.UUID) -> None:
-        def put(tried: bool) -> None:
+        def put_bytes(tried: bool) -> None:
             try:
                 answer = self._client.put(self._base + path, content=data, headers=_lease_headers(lease))
             except httpx2.TransportError as error:
                 raise ServerAway(f"{type(error).__name__}: {error}") from error
             self._raise_refusal(answer)
 
-        await self._repeat_until_answered(put)
+        await self._repeat_until_answered(put_bytes)
 
     async def _repeat_until_answered(self, function: Callable[[bool], T]) -> T:
         loop = asyncio.get_running_loop()

@@ -179,10 +179,10 @@ class HttpTransport:
             )
 
     def log_appender(self, started: Started) -> Callable[[str], Awaitable[None]]:
-        async def append(text: str) -> None:
+        async def append_to_log(text: str) -> None:
             await self._call_about_job(started, "log", {"text": text}, again="again")
 
-        return append
+        return append_to_log
 
     def has_room(self, folder: Path) -> bool:
         probe = folder / f".room-{uuid.uuid4().hex}"

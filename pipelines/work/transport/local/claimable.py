@@ -12,7 +12,7 @@ from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Purpose
 from pipelines.models.plumbing.compiled_queries import Statement, send
 from pipelines.ports import queue
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.ports.vault.value_lookup import needs_met_by_stored_secrets_of_each
 from pipelines.queries import environments, queued_work
 from pipelines.queries.queued_work import QueuedWork
@@ -20,23 +20,23 @@ from pipelines.routing.document.kinds import IMAGES
 from pipelines.work.statements import CLAIMABLE, UNATTENDED
 
 
-def claimable_jobs(claim: Claim, room: Mapping[str, int]) -> dict[int, str]:
-    """Return {job: queue} of what this claim takes, in order, of each queue as many as there is room for."""
-    return _select_jobs(claim, room, CLAIMABLE)
+def claimable_jobs(offer: WorkOffer, room: Mapping[str, int]) -> dict[int, str]:
+    """Return {job: queue} of what this offer takes, in order, of each queue as many as there is room for."""
+    return _select_jobs(offer, room, CLAIMABLE)
 
 
-def unattended_jobs(claim: Claim, room: Mapping[str, int], older_than: float) -> dict[int, str]:
+def unattended_jobs(offer: WorkOffer, room: Mapping[str, int], older_than: float) -> dict[int, str]:
     """Return the same of jobs that wait longer than so many seconds without a ticket."""
-    return _select_jobs(claim, room, UNATTENDED, older_than)
+    return _select_jobs(offer, room, UNATTENDED, older_than)
 
 
-def _select_jobs(claim: Claim, room: Mapping[str, int], text: str, *values: float) -> dict[int, str]:
+def _select_jobs(offer: WorkOffer, room: Mapping[str, int], text: str, *values: float) -> dict[int, str]:
     waiting = (
         queued_work.queued_work_everywhere()
-        if claim.project is None
-        else queued_work.queued_work_in_project(claim.project)
+        if offer.project is None
+        else queued_work.queued_work_in_project(offer.project)
     )
-    work = list(_fitting_rows(claim, [row for row in waiting if row.kind not in UNLEASED], room))
+    work = list(_fitting_rows(offer, [row for row in waiting if row.kind not in UNLEASED], room))
     if not work:
         return {}
     remaining, jobs = dict(room), dict[int, str]()
@@ -48,28 +48,28 @@ def _select_jobs(claim: Claim, room: Mapping[str, int], text: str, *values: floa
 
 
 def _fitting_rows(
-    claim: Claim, waiting: Sequence[QueuedWork], room: Mapping[str, int]
+    offer: WorkOffer, waiting: Sequence[QueuedWork], room: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the statement: the stations whose jobs this claim takes."""
+    """Yield the rows of the statement: the stations whose jobs this offer takes."""
     rows = [
         (row, name)
         for row in waiting
         if room.get(name := queue.queue_of_kind(row.purpose, row.kind), 0) > 0
-        and queued_work.worker_may_do_work(claim, row)
+        and queued_work.worker_may_do_work(offer, row)
     ]
     # What is stored is looked up once for all, and only where it makes a difference.
-    in_doubt = [row for row, _name in rows if queued_work.claim_depends_on_secrets(claim, row)]
+    in_doubt = [row for row, _name in rows if queued_work.offer_depends_on_secrets(offer, row)]
     stored = needs_met_by_stored_secrets_of_each([(row.reach, row.published_station) for row in in_doubt])
     refused = {
         row
         for row, secrets in zip(in_doubt, stored, strict=True)
-        if not queued_work.worker_may_do_work(claim, row, secrets)
+        if not queued_work.worker_may_do_work(offer, row, secrets)
     }
     in_repositories = {
         row.project for row, _name in rows if environments.git_workspace_of_work_or_none(row) is not None
     }
     images = None
-    if in_repositories and not claim.meets_need(IMAGES):
+    if in_repositories and not offer.meets_need(IMAGES):
         images = environments.ImageRepositories.of_projects(in_repositories)
     for row, name in rows:
         if row in refused or (images and images.all_need_images(row)):

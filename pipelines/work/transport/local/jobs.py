@@ -13,7 +13,7 @@ from pipelines import engine
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Job
 from pipelines.models.plumbing.compiled_queries import fetch
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.ports.terms import QUICK
 from pipelines.routing.document.kinds import KINDS, is_instant
 from pipelines.work import logs
@@ -25,7 +25,7 @@ from pipelines.work.transport.protocol import Started
 INSTANT = tuple(key for key, kind in KINDS.items() if kind.instant)
 
 
-def start_open_job_of_token_or_none(token_id: int, claim: Claim) -> Started | None:
+def start_open_job_of_token_or_none(token_id: int, offer: WorkOffer) -> Started | None:
     """Claim the open job of a token, if there is one to be claimed.
 
     Else the ticket is spent, also where this worker does not serve the job: one that does looks for such jobs by itself
@@ -34,12 +34,12 @@ def start_open_job_of_token_or_none(token_id: int, claim: Claim) -> Started | No
     job_id = waiting.values_list("pk", flat=True).first()
     # The ticket is spent in any case: one that came again would stand before those of work that this worker
     # does
-    return start_job_or_none(job_id, claim) if job_id is not None else None
+    return start_job_or_none(job_id, offer) if job_id is not None else None
 
 
 # The tickets that it takes are deleted: where nothing can be started they are there again
 @transaction.atomic
-def start_jobs_without_time(token_id: int | None, claim: Claim, most: int) -> list[Started]:
+def start_jobs_without_time(token_id: int | None, offer: WorkOffer, most: int) -> list[Started]:
     """Claim the open jobs of a token and of others whose tickets wait in the queue of work that takes no time: at most
     so many, in one transaction. A ticket of which nothing can start is dealt with as one that came alone."""
     tokens = [token_id] if token_id is not None else []
@@ -51,10 +51,10 @@ def start_jobs_without_time(token_id: int | None, claim: Claim, most: int) -> li
     if not tokens:
         return []
     waiting = Job.objects.filter(token__in=tokens, state=Job.State.QUEUED, kind__in=INSTANT)
-    begun = engine.start_claimed_jobs([*waiting.order_by("pk").values_list("pk", flat=True)], claim)
+    begun = engine.start_claimed_jobs([*waiting.order_by("pk").values_list("pk", flat=True)], offer)
     started = _started_jobs(begun)
     went = {job.token_id for job in begun}
-    alone = [start_open_job_of_token_or_none(token, claim) for token in tokens if token not in went]
+    alone = [start_open_job_of_token_or_none(token, offer) for token in tokens if token not in went]
     return started + [single for single in alone if single is not None]
 
 
@@ -63,13 +63,13 @@ def database_time_after(seconds: float) -> datetime:
     return moment
 
 
-def start_jobs(job_ids: Collection[int], claim: Claim) -> list[Started]:
+def start_jobs(job_ids: Collection[int], offer: WorkOffer) -> list[Started]:
     """Start the jobs in one transaction; those that cannot start are left out."""
-    return _started_jobs(engine.start_claimed_jobs(job_ids, claim))
+    return _started_jobs(engine.start_claimed_jobs(job_ids, offer))
 
 
-def start_job_or_none(job_id: int, claim: Claim) -> Started | None:
-    job = engine.start_claimed_job_or_none(job_id, claim)
+def start_job_or_none(job_id: int, offer: WorkOffer) -> Started | None:
+    job = engine.start_claimed_job_or_none(job_id, offer)
     return next(iter(_started_jobs([job] if job else [])), None)
 
 

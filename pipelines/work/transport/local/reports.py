@@ -9,7 +9,7 @@ from typing import Any
 from pipelines import engine
 from pipelines.engine import Report
 from pipelines.engine.commands.report import LARGEST_BATCH
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.routing.document.kinds import is_instant
 from pipelines.work.transport.batching import CallBatcher
 from pipelines.work.transport.local import jobs
@@ -22,24 +22,24 @@ class Reports:
         self._database, self._by = database, by
         self._together = CallBatcher[Report, ReportAnswer](self._sent, LARGEST_BATCH)
 
-    async def send(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> ReportAnswer:
+    async def send(self, started: Started, outcome: dict[str, Any], offer: WorkOffer | None) -> ReportAnswer:
         """Report and wait for the answer. :raises ReportFailed: nothing moved"""
-        report = self._report(started, outcome, claim)
+        report = self._report(started, outcome, offer)
         answer = await self._together.answer_in_batch(report, [started.orders.job_id])
         assert answer is not None  # it waits as long as it takes
         return answer
 
     async def send_together(
-        self, done: Sequence[tuple[Started, dict[str, Any], bool]], claim: Claim
+        self, done: Sequence[tuple[Started, dict[str, Any], bool]], offer: WorkOffer
     ) -> list[ReportAnswer]:
         """Send reports that came together in one batch, which waits for no other. A report for which nothing
         moved answers `error`."""
-        sent = [self._report(started, outcome, claim if on else None) for started, outcome, on in done]
+        sent = [self._report(started, outcome, offer if on else None) for started, outcome, on in done]
         return await self._database.call_until_connected(deliver_reports, sent)
 
-    def _report(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> Report:
-        fence = (started.orders.job_id, started.orders.attempt, started.lease)
-        return Report(*fence, outcome, by=self._by, claim_next=claim, observed_by=self._by)
+    def _report(self, started: Started, outcome: dict[str, Any], offer: WorkOffer | None) -> Report:
+        attempt_key = (started.orders.job_id, started.orders.attempt, started.lease)
+        return Report(*attempt_key, outcome, by=self._by, offer_for_next=offer, observed_by=self._by)
 
     async def _sent(self, reports: Sequence[Report]) -> list[ReportAnswer | Exception]:
         # It may be repeated: the fence answers an identical report as it did the first time (law §5)

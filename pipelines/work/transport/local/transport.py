@@ -29,7 +29,7 @@ from pipelines.work.transport.local import (
 )
 from pipelines.work.transport.local.database import Database, call_twice_at_most
 from pipelines.work.transport.local.reports import Reports
-from pipelines.work.transport.local.worker_claim import WorkerClaim
+from pipelines.work.transport.local.worker_offer import CurrentOffer
 from pipelines.work.transport.protocol import (
     AttemptResults,
     Material,
@@ -47,7 +47,7 @@ class LocalTransport:
 
     def __init__(self, worker: uuid.UUID, config: WorkerConfig) -> None:
         self.worker = worker
-        self._claim = WorkerClaim(worker, config)
+        self._offer = CurrentOffer(worker, config)
         self.engine, self.logs = Database(config.engine_threads, "engine"), Database(2, "logs")
         self.house = Database(1, "house")
         self._reports = Reports(self.engine, f"worker:{worker}")
@@ -61,7 +61,7 @@ class LocalTransport:
         # The database's clock, as of everything that is compared with it
         now = jobs.database_time_after(0)
         Worker.objects.update_or_create(id=self.worker, defaults=facts | {"started_at": now, "seen_at": now})
-        self._claim.refresh_and_store()
+        self._offer.refresh_and_store()
 
     async def update_worker(self, **facts: Any) -> None:
         await self._call_once(Worker.objects.filter(pk=self.worker).update, **facts)
@@ -86,22 +86,22 @@ class LocalTransport:
 
     async def claim_token(self, token_id: int) -> Started | None:
         return await self.engine.call_until_connected(
-            lambda: jobs.start_open_job_of_token_or_none(token_id, self._claim.refresh_and_store())
+            lambda: jobs.start_open_job_of_token_or_none(token_id, self._offer.refresh_and_store())
         )
 
     async def claim_job(self, job_id: int) -> Started | None:
         return await self.engine.call_until_connected(
-            lambda: jobs.start_job_or_none(job_id, self._claim.refresh_and_store())
+            lambda: jobs.start_job_or_none(job_id, self._offer.refresh_and_store())
         )
 
     async def claim_instant(self, token_id: int | None, most: int) -> list[Started]:
         return await self.engine.call_until_connected(
-            lambda: jobs.start_jobs_without_time(token_id, self._claim.refresh_and_store(), most)
+            lambda: jobs.start_jobs_without_time(token_id, self._offer.refresh_and_store(), most)
         )
 
     async def unattended_jobs(self, older_than: float, room: Mapping[str, int]) -> dict[int, str]:
         return await self._call_once(
-            lambda: claimable.unattended_jobs(self._claim.refresh_and_store(), room, older_than)
+            lambda: claimable.unattended_jobs(self._offer.refresh_and_store(), room, older_than)
         )
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
@@ -117,7 +117,7 @@ class LocalTransport:
         event loop nor a full pool may cost a lease."""
         try:
             return call_twice_at_most(
-                leases.renew_leases_by_job, self.worker, self._claim.now.seconds, abandoned
+                leases.renew_leases_by_job, self.worker, self._offer.now.seconds, abandoned
             )
         except (DatabaseError, InterfaceError) as error:
             raise ServerAway(str(error).split("\n")[0]) from error
@@ -143,11 +143,11 @@ class LocalTransport:
         )
 
     def fetch(self, stored: str, path: Path) -> None:
-        def copy() -> None:
+        def copy_stored_file() -> None:
             path.unlink(missing_ok=True)
             storage.copy_stored_bytes(storage.artifact_storage(), stored, path)
 
-        repeat_while_away(copy)
+        repeat_while_away(copy_stored_file)
 
     async def store_results(self, started: Started, attempt_results: AttemptResults) -> None:
         known = await self.engine.call_until_connected(
@@ -170,10 +170,10 @@ class LocalTransport:
     def log_appender(self, started: Started) -> Callable[[str], Awaitable[None]]:
         writer = logs.Writer(started.orders.job_id, started.orders.attempt)
 
-        async def append(text: str) -> None:
+        async def append_to_log(text: str) -> None:
             await self.logs.call_until_connected(jobs.append_log, writer, text)
 
-        return append
+        return append_to_log
 
     def has_room(self, folder: Path) -> bool:
         return storage.has_room(storage.artifact_storage(), folder)
@@ -246,12 +246,12 @@ class LocalTransport:
     # Report
 
     async def report(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
-        return await self._reports.send(started, outcome, self._claim.now if go_on else None)
+        return await self._reports.send(started, outcome, self._offer.now if go_on else None)
 
     async def report_together(
         self, done: Sequence[tuple[Started, dict[str, Any], bool]]
     ) -> list[ReportAnswer]:
-        return await self._reports.send_together(done, self._claim.now)
+        return await self._reports.send_together(done, self._offer.now)
 
     def close(self) -> None:
         for pool in (self.engine, self.logs, self.house):

@@ -19,7 +19,7 @@ from pipelines.engine.core.decision_context import task_fields
 from pipelines.errors import Invalid
 from pipelines.models import Decision, Job, StationTrial, Task
 from pipelines.ports import clock, queue
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.ports.terms import EVALUATIONS, TRIALS, TRY_STATION
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import environments
@@ -50,7 +50,7 @@ from pipelines.work.transport.local.orders import (
 from pipelines.work.transport.local.repositories import branch_state_for_job, git_order_or_none
 from pipelines.work.transport.local.station_hosts import reachable_hosts
 from pipelines.work.transport.local.station_values import secret_references, station_values
-from pipelines.work.transport.local.worker_claim import WorkerClaim
+from pipelines.work.transport.local.worker_offer import CurrentOffer
 from pipelines.work.transport.protocol import AttemptResults, LeaseLost, Material, Started, StartingWorkspace
 
 MOST_SECONDS, MOST_EVALUATED_SECONDS = 600.0, 3600.0
@@ -78,9 +78,9 @@ class LocalTrial:
         self._length = 0
 
     async def claim(self, config: WorkerConfig) -> Started | None:
-        claim = WorkerClaim(uuid.uuid4(), config)
+        offer = CurrentOffer(uuid.uuid4(), config)
         made = await self._database.call_until_connected(
-            lambda: begin_trial_or_none(self._trial, claim.refresh_and_store())
+            lambda: begin_trial_or_none(self._trial, offer.refresh_and_store())
         )
         if made is None:
             return None
@@ -139,7 +139,7 @@ class LocalTrial:
             await self._database.call_until_connected(self._evaluated.store, attempt_results)
 
     def log_appender(self, started: Started) -> Callable[[str], Awaitable[None]]:
-        async def append(text: str) -> None:
+        async def append_to_log(text: str) -> None:
             # A station that prints without end fills a row of the database otherwise
             if self._length < LOG_CHARACTERS:
                 piece = whole_lines_within(text, LOG_CHARACTERS - self._length)
@@ -147,7 +147,7 @@ class LocalTrial:
                 # After a cut nothing more is appended
                 self._length += len(piece) if piece == text else LOG_CHARACTERS
 
-        return append
+        return append_to_log
 
     # Nor is there a task to ask about
 
@@ -198,7 +198,7 @@ def raise_lease_lost() -> NoReturn:
 # Its row
 
 
-def begin_trial_or_none(trial_id: int, claim: Claim) -> TrialOrders | None:
+def begin_trial_or_none(trial_id: int, offer: WorkOffer) -> TrialOrders | None:
     """Take it, if it still waits. What this worker does not serve waits for another one."""
     with transaction.atomic():
         waiting = StationTrial.objects.select_for_update(of=("self",)).filter(pk=trial_id, state=State.QUEUED)
@@ -211,7 +211,7 @@ def begin_trial_or_none(trial_id: int, claim: Claim) -> TrialOrders | None:
             return None
         made = TrialOrders.orders_for_trial(trial)
         now = clock.now()
-        if can_run_trial(claim, made.task, made.line, made.station):
+        if can_run_trial(offer, made.task, made.line, made.station):
             trial.state, trial.started_at, trial.seen_at = State.RUNNING, now, now
             trial.save(update_fields=["state", "started_at", "seen_at"])
             return made
@@ -242,10 +242,10 @@ def started_check(trial_id: int, job: Job) -> Started:
     return TrialOrders(trial, line, check, job.task, job).started_trial()
 
 
-def can_run_trial(claim: Claim, task: Task, line: ParsedLine, station: Station) -> bool:
+def can_run_trial(offer: WorkOffer, task: Task, line: ParsedLine, station: Station) -> bool:
     """Say whether a worker beside the database does this."""
     besides = environments.offers_required_of_worker(task.project_id, line, station, task.inputs)
-    return claim.can_do_station(
+    return offer.can_do_station(
         task.project.owner.key,
         station,
         ValueScope.scope_of_task(task).needs_met_by_stored_secrets(station),

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines import engine
 from pipelines.models import Due
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from tests.engine.stateful.commands.tools import OUTCOMES, Act, Command
 from tests.engine.stateful.scene import Scene, as_uuid, report_of
 from tests.engine.stateful.sight import Row, Subject
@@ -39,7 +39,7 @@ def start(scene: Scene, subject: Subject) -> Act:
 
 def start_unfit(scene: Scene, subject: Subject) -> Act:
     owners = frozenset({"somebody-else"})
-    claim = Claim(worker=scene.world.worker.pk, labels=frozenset({"gpu"}), owners=owners)
+    claim = WorkOffer(worker=scene.world.worker.pk, labels=frozenset({"gpu"}), owners=owners)
     job_id = _latest(subject)["id"]
     return lambda: "started" if engine.start_claimed_job_or_none(job_id, claim) else "nothing to do"
 
@@ -55,7 +55,7 @@ def report(scene: Scene, subject: Subject) -> Act | None:
 
 def report_and_go_on(scene: Scene, subject: Subject) -> Act | None:
     job = subject.leased
-    return (lambda: _said(_current(scene, job, claim_next=scene.claim))) if job else None
+    return (lambda: _said(_current(scene, job, offer_for_next=scene.claim))) if job else None
 
 
 def report_batch(scene: Scene, subject: Subject) -> Act | None:

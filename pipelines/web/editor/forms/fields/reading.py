@@ -86,13 +86,13 @@ class Reading:
         """Split the text as a shell would. `{{…}}` is never cut."""
         templates: list[str] = []
 
-        def mark(match: re.Match[str]) -> str:
+        def mark_of_template(match: re.Match[str]) -> str:
             templates.append(match[0])
             # Characters for private use, at which no shell word is cut
             return f"\ue000{len(templates) - 1}\ue001"
 
         try:
-            words = shlex.split(TEMPLATE.sub(mark, text))
+            words = shlex.split(TEMPLATE.sub(mark_of_template, text))
         except ValueError as fault:
             raise FieldRefused(
                 "a quotation mark is not closed", "close it, or put a backslash before it"

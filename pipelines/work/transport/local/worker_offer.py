@@ -1,4 +1,4 @@
-"""Claims of a worker beside its database: no program while it serves several owners behind Landlock (SECURITY.md)."""
+"""What a worker offers beside its database: no program while it serves several owners behind Landlock (SECURITY.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import structlog
 from django.db.models import Exists, OuterRef
 
 from pipelines.models import Owner, Project, Task, Worker
-from pipelines.ports.leases import Claim
+from pipelines.ports.leases import WorkOffer
 from pipelines.routing.document.kinds import SEVERAL_OWNERS
 from pipelines.work.config import WorkerConfig
 
@@ -23,33 +23,35 @@ REMEDY: Final = (
 )
 
 
-class WorkerClaim:
+class CurrentOffer:
     """`now`: as it was when it was last looked up."""
 
     def __init__(self, worker: uuid.UUID, config: WorkerConfig) -> None:
         self._worker, self._config = worker, config
-        self._whole = self.now = _worker_claim(worker, config)
-        without_programs = _worker_claim(worker, replace(config, programs=False, evaluator=()))
+        self._whole = self.now = _worker_offer(worker, config)
+        without_programs = _worker_offer(worker, replace(config, programs=False, evaluator=()))
         offers = (without_programs.offers or frozenset()) | {SEVERAL_OWNERS}
         self._reduced = replace(without_programs, offers=offers)
 
-    def refresh_and_store(self) -> Claim:
+    def refresh_and_store(self) -> WorkOffer:
         """Return what it may take at this moment, and write it into its row where that has changed."""
         if self._config.serves_one_owner:
             owners = up_to_two_owners_with_work(self._config.owners)
-            claim = self._reduced if len(owners) > 1 else self._whole
-            if claim.offers != self.now.offers:
-                changed = {"offers": sorted(claim.offers or ()), "answers": sorted(claim.answers)}
+            offer = self._reduced if len(owners) > 1 else self._whole
+            if offer.offers != self.now.offers:
+                changed = {"offers": sorted(offer.offers or ()), "answers": sorted(offer.answers)}
                 Worker.objects.filter(pk=self._worker).update(**changed)
-                if claim is self._reduced:
+                if offer is self._reduced:
                     log.warning("no_programs", why=REMEDY)
-            # Another owner may come between this count and the claim: a whole one takes work of the counted owner only.
-            self.now = claim if claim is self._reduced else replace(claim, owners=owners)
+            # Another owner may come between this count and the offer: a whole one takes work of the counted owner only.
+            self.now = offer if offer is self._reduced else replace(offer, owners=owners)
         return self.now
 
 
-def _worker_claim(worker: uuid.UUID, config: WorkerConfig) -> Claim:
-    return Claim(worker, config.labels, config.owners, config.lease_seconds, config.answers, config.offers)
+def _worker_offer(worker: uuid.UUID, config: WorkerConfig) -> WorkOffer:
+    return WorkOffer(
+        worker, config.labels, config.owners, config.lease_seconds, config.answers, config.offers
+    )
 
 
 def up_to_two_owners_with_work(only_owners: Collection[str] | None) -> frozenset[str]:
