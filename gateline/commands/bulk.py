@@ -70,6 +70,7 @@ def bulk(
     )
     body = {"action": action, "to": to, "reason": reason, "stops": stop_running, **which}
     planned = _wait_until_state_changes(server, server.post("/bulk-commands", body), "planning")
+    # That nothing can be done is an answer to --plan, and a refusal of everything else
     if plan or not planned["counts"].get("planned"):
         _print_result_and_exit(planned, json, ExitCode.OK if plan else ExitCode.CONFLICT)
     if not json:
@@ -79,6 +80,7 @@ def bulk(
     running = server.post(url_path("bulk-commands", planned["id"], "start"))
     try:
         ended = _wait_until_state_changes(server, running, "running")
+    # The server does the work: ending this program alone would not stop it
     except KeyboardInterrupt:
         ended = _stop_or_read_ended_command(server, planned["id"])
     refused = ended["counts"].get("refused") or ended["counts"].get("left")
@@ -119,6 +121,7 @@ def _wait_until_state_changes(server: Client, command: dict[str, Any], state: st
     progress = -1
     while command["state"] == state:
         counts = command["counts"]
+        # Planned tasks are what a plan has got through, and what its doing has still before it
         left = counts.get("chosen", 0) + (counts.get("planned", 0) if state == "running" else 0)
         total = sum(counts.values())
         if total - left != progress:

@@ -122,6 +122,7 @@ def _find_or_clone_and_remote(address: str, folder: Path | None, name: str) -> t
     if here is not None and (remote := here.remote_name_or_empty(address)):
         return here, remote
     target = folder or Path(name)
+    # Its own root, not one further up: a folder inside a clone of something else is a folder to clone into
     around = _work_tree_or_none(target) if target.is_dir() else None
     if around is not None and around.folder.resolve() == target.resolve():
         if remote := around.remote_name_or_empty(address):
@@ -150,6 +151,7 @@ def _fetch_branch(
     tracked = f"+refs/heads/{branch['branch']}:refs/remotes/{remote}/{branch['branch']}"
     if branch["pushed"]:
         clone.git_output("fetch", "--quiet", remote, tracked)
+    # What was pushed may be older than what stations committed since: those commits only the server has
     if clone.has_commit(branch["head"]):
         return
     # The bundle begins after the base: git takes it only where it has that commit.
@@ -177,6 +179,7 @@ def _switch_to_branch(branch: dict[str, Any], clone: Clone, remote: str) -> None
         clone.git_output("switch", "--quiet", "--create", name, "--no-track", head)
     else:
         clone.git_output("switch", "--quiet", name)
+        # Forward or not at all: what somebody committed here is never thrown away
         if _git_succeeds("-C", str(clone.folder), "merge-base", "--is-ancestor", "HEAD", head):
             clone.git_output("merge", "--quiet", "--ff-only", head)
         elif not _git_succeeds("-C", str(clone.folder), "merge-base", "--is-ancestor", head, "HEAD"):
@@ -204,6 +207,7 @@ def _normalized_address(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme == "file":
         return str(Path(parts.path).resolve())
+    # Neither user nor port: one repository has others over ssh than over https
     path = parts.path.strip("/").removesuffix(".git")
     return f"{(parts.hostname or '').lower()}/{path}"
 
@@ -224,5 +228,6 @@ def _git_succeeds(*words: str) -> bool:
 
 
 def _run_git_unchecked(*words: str) -> subprocess.CompletedProcess[str]:
+    # Theirs last: whoever set it here has decided for this machine
     env = {"GIT_ALLOW_PROTOCOL": PROTOCOLS, **os.environ}
     return subprocess.run(["git", *words], env=env, capture_output=True, text=True, check=False)

@@ -80,6 +80,7 @@ def find_documents(what: Path) -> list[tuple[str, dict[str, str]]]:
     files = sorted(_document_files(what))
     if len(files) > MOST:
         raise UsageFailure(f"{what} holds more than {MOST} documents.", "Name a folder further down.")
+    # Before the files: a part may come before the head that its folder is known by
     roots = [file.parent for file in files if file.name == HEAD]
     roots += [
         # Of stations/NN-name/station.json the line is the folder above `stations`.
@@ -89,6 +90,7 @@ def find_documents(what: Path) -> list[tuple[str, dict[str, str]]]:
     ]
     documents: dict[Path, dict[str, str]] = {}
     for file in files:
+        # A file inside the folder of a line is a part of that line, and no document by itself
         around = next((root for root in roots if file.is_relative_to(root)), None)
         if around is not None:
             documents.setdefault(around, {})[file.relative_to(around).as_posix()] = _read_text(file)
@@ -130,6 +132,7 @@ def _preview_import(server: Client, where: str, name: str, files: dict[str, str]
             for p in fault.places
         ]
         return {"file": name, "files": files, "error": fault.message, "problems": faults}
+    # For the canvas: printed as JSON it would be longer than all the rest
     answer.pop("picture")
     return {"file": name, "files": files, **answer}
 

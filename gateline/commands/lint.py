@@ -44,6 +44,7 @@ def lint(
     A file is sent to the server and not stored there. Each finding says its line and column in the file."""
     server = signed_in_client(ctx)
     text = document_text_or_none(what)
+    # Decided by whether there is such a file: a name without an ending may be a line of the server
     if text is not None:
         report, name = (
             lint_document(server, lookup.find_owner_and_key_of_project(server, project), text),

@@ -54,6 +54,7 @@ def login(
         projects = server.get("/projects")
     profiles.save_profiles(profiles.load_profiles().with_profile(new_profile, default=default))
     known = [f"{row['owner']}/{row['key']}" for row in projects]
+    # A note, no refusal: whoever signs in may become a member later
     if project and project not in known:
         output.print_note(f"[yellow]Note:[/yellow] this token opens no project “{unstyled(project)}”.")
     if json:
@@ -162,6 +163,7 @@ def token_from_browser_or_empty(address: str) -> str:
             # The default prints the address, which has the token in it.
             pass
 
+    # Loopback alone and a port of the system's choice: no other machine can hand over a token
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         page = f"{address}/account/command-line/{server.server_port}/{state}/"
         if not webbrowser.open(page):

@@ -43,6 +43,7 @@ def logs(
         # Asked before the visits: what comes after this look is printed in the next round.
         ended = not follow or server.get(place.api_path())["status"] in ENDS
         for visit in _all_visits(server, place):
+            # One that has not begun has no log yet. At the end it never gets one, and its head says so
             fits = (not station_key or visit["station"] == station_key) and run in (0, visit["visit"])
             if fits and visit["id"] not in known and (visit["started"] or ended):
                 known.add(visit["id"])
@@ -94,6 +95,7 @@ def _print_log(
                 output.print_raw(
                     f"{log_line['seconds']:8.1f}  {log_line['text']}" if times else log_line["text"]
                 )
+        # A log that is still written ends here without --follow: nobody waits for the rest
         if piece["complete"] or (piece["next"] == at and not follow):
             return
         # Nothing new: asked again without a pause it would only load the server

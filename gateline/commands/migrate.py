@@ -55,6 +55,7 @@ def migrate(
         _print_migration(server.post(place.api_path("migrations", go_on, "continue")), json)
         return
     stations = dict(input_key_and_value(text) for text in mapping or ())
+    # Shown with the same mapping and tasks that are sent then: the digest binds both
     tried = {"map": [f"{old}:{new}" for old, new in stations.items()], "task": task or []}
     impact = server.get(place.api_path("impact"), to=to, **tried)
     is_trial = dry_run or to == "draft"
@@ -110,5 +111,6 @@ def _print_migration(migration: dict[str, Any], json: bool) -> None:
     counts = ", ".join(f"{count} {word}" for word, count in sorted(migration["counts"].items()))
     print_text(f"{migration['id']}: {counts or 'nothing'}")
     for entry in migration["tasks"]:
+        # What went as shown is in the sums; a line each is for what did not
         if entry["result"] not in ("migrated", "restored"):
             print_text(f"{entry['task']}: {entry['result']}. {unstyled(entry['detail'])}")

@@ -62,6 +62,7 @@ def plan(
         typer.echo(plan_markdown(report, file), nl=False)
     else:
         _print_plan(report, file)
+    # After everything was printed: a pipeline reads the code, and a person why
     if report["verdict"] == "refused" or (strict and report["verdict"] == "acknowledge"):
         raise typer.Exit(ExitCode.NO)
 

@@ -64,11 +64,13 @@ def publish(
     server = signed_in_client(ctx)
     proposal = _proposal_of_file_or_draft(server, what, project)
     report = _lint_report(server, proposal)
+    # Before the draft is saved: a document with errors would take the place of one that can be published
     if report["counts"].get("error"):
         raise InvalidFailure(
             f"{what} cannot be published: {counts_by_severity_text(report['counts'])}.",
             places=error_places(report),
         )
+    # As it was when the changes were shown: what somebody saves after that is not published unseen
     number = proposal.line.facts["draft"] if proposal.line else 0
     changed = _draft_changes(server, proposal)
     if not json:
@@ -130,6 +132,7 @@ def _proposal_of_file_or_draft(server: Client, what: str, project: str) -> Publi
         raise InvalidFailure(f"{what} is no line that can be read.", places=error_places(examined))
     try:
         line = lookup.find_line(server, f"{owner}/{key}/{examined['line']}")
+    # Saving the draft creates the line, so that a file alone is enough to begin
     except NotFoundFailure:
         return PublishProposal(owner, key, examined["line"], None, text)
     return PublishProposal(owner, key, line.key, line, text)

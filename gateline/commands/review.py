@@ -91,6 +91,7 @@ def review(
     if browser:
         page = server.profile.url + details["page"]
         webbrowser.open(page)
+        # Printed as well: over ssh no browser opens here, and that is no error
         output.print_note(unstyled(page))
     word = _single_decision_or_empty(approve=approve, send_back=send_back, reject=reject, action=action)
     if not word:
@@ -155,6 +156,7 @@ def _print_review(details: dict[str, Any], json: bool) -> None:
     if details["summary"]:
         print_text(f"\n{unstyled(details['station'])}: {unstyled(details['summary'])}")
     for key, value in details["output"].items() if isinstance(details["output"], dict) else ():
+        # Agents often repeat their summary in the output, and it stands above already
         if isinstance(value, str) and value.strip() != details["summary"].strip():
             print_text(f"\n[bold]{unstyled(key.capitalize())}[/bold]\n{unstyled(value.strip())}")
     _print_files(details)
@@ -252,6 +254,7 @@ def _post_decision(
             f"Look again: gateline review {task_place.name}",
             problem={"visit": details["visit"], "evidence": details["evidence"]},
         )
+    # Without the digest it would approve whatever is there at this moment, and nobody has seen that
     if yes and not evidence:
         raise UsageFailure(
             "--yes decides what you looked at before.", "Add --evidence with the digest that was shown."
@@ -261,6 +264,7 @@ def _post_decision(
             raise UsageFailure(
                 "There is no terminal to show the review and to ask.", "Use --evidence DIGEST --yes."
             )
+        # Whatever was shown earlier: what is decided has to stand on this screen
         _print_review(details, json=False)
         print_text()
         if offer["needs_reason"] and not reason:
@@ -270,6 +274,7 @@ def _post_decision(
         if not typer.confirm(f"{WORDS[word]}? {offer['then']}", err=True):
             output.print_note("Nothing was decided.")
             raise typer.Exit(ExitCode.NO)
+    # A key that the gate does not have is sent as typed: the server refuses it by its name
     known = {field["key"]: field for field in details["fields"]}
     fields = {key: parse_value(known.get(key), key, text, "fields") for key, text in field_values.items()}
     try:
@@ -280,6 +285,7 @@ def _post_decision(
                 "reason": reason,
                 "route": route,
                 "fields": fields,
+                # By both the server knows that nothing was put under review since: else it answers 409
                 "visit": details["visit"],
                 "evidence": details["evidence"],
             },

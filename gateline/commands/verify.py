@@ -122,6 +122,7 @@ def _verify_events(receipts: Any, tombstone: Path | None, key: Path, events: Pat
         unstyled(f"Valid: signed by this key. {fields['task']} was purged {fields['purged']}."),
         soft_wrap=True,
     )
+    # Each event in the file is checked by its digest; that none was left out only their number says
     if number < len(fields["events"]):
         raise NotApproved(f"Only {number} of its {len(fields['events'])} events are in {events.name}.")
     print_text(unstyled(f"All {number} events are those that were purged."), soft_wrap=True)
@@ -155,6 +156,7 @@ def receipt_sentences(verified: Any, is_looked_up: bool) -> list[str]:
 
 def _approval_sentence(approval: Mapping[str, Any]) -> str:
     tree, at = approval["tree"] or "not known", f"{approval['at']} at {approval['gate']}"
+    # First: an override stands for votes that never came, whoever else has voted
     if any(vote["word"] == "override" for vote in approval["votes"]):
         return f"Approved {at} by {approval['by']} instead of the people that the gate asks, tree {tree}"
     if not approval["by"]:
@@ -201,6 +203,7 @@ def _import_receipts_module() -> Any:
     try:
         return import_module("gateline.receipts")
     except ModuleNotFoundError as fault:
+        # Of these two alone the command line works without: any other missing module is a fault of ours
         if (fault.name or "").partition(".")[0] not in ("cryptography", "rfc8785"):
             raise
         raise UsageFailure(
@@ -211,6 +214,7 @@ def _import_receipts_module() -> Any:
 def _bytes_up_to_one_more(file: Path, most: int) -> bytes:
     try:
         with file.open("rb") as source:
+            # One byte more than is taken, by which the reader knows that the file is too large
             return source.read(most + 1)
     except OSError as error:
         raise UsageFailure(f"{file} cannot be read: {error.strerror}") from error

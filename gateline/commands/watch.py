@@ -73,6 +73,7 @@ def watch_task_to_its_end(
     watched = TaskWatch(server, task)
     drawn = output.console.is_terminal and not json
     with ExitStack() as stack:
+        # Drawn once for each look: between two looks nothing can have changed
         live = stack.enter_context(Live(console=output.console, auto_refresh=False)) if drawn else None
         while True:
             changed = watched.news_since_last_look()
@@ -113,10 +114,12 @@ class TaskWatch:
         """Return what is new since the last look, oldest first. Waits for a server that went away."""
         task = self._task_with_retries()
         news: list[dict[str, Any]] = []
+        # Each change of the task counts one event: where there is none, positions and visits are as they were
         if task.get("events") != self.task.get("events") or task["display_status"] != self.task.get(
             "display_status"
         ):
             self.task = task
+            # Once: what a migration renames is shown by its key then, and the way on stays readable
             self.names = self.names or station_names_or_empty(self.server, self.place, task["version"])
             self.positions = self.server.get(self.place.api_path("positions"))
             visits, status = list(self._news_of_visits()), list(self._news_if_status_changed())
@@ -204,10 +207,13 @@ class TaskWatch:
 
     def _update_log_tail(self) -> None:
         running = [visit for visit in self.visits.values() if visit["state"] != "done" and visit["started"]]
+        # Without a terminal there is no picture below which it would stand
         if not running or not output.console.is_terminal:
             self.tail = []
             return
+        # Of several branches the one that began last: there is room for one log
         visit = running[-1]["id"]
+        # Another run begins with its first line: a place is one in the log of its own run
         at = self._log[1] if self._log[0] == visit else 0
         piece = self.server.get(self.place.api_path("visits", visit, "log"), from_=at)
         self.tail = [*(self.tail if at else []), *(log_line["text"] for log_line in piece["lines"])][-TAIL:]
