@@ -75,6 +75,7 @@ class ReportBearer(RunnerBearer):
         if len(_PROJECTS) >= MOST_REMEMBERED:
             # Whose token is forgotten is looked up once more.
             _PROJECTS.clear()
+        # By its digest: no token itself stays in memory
         _PROJECTS[accounts.secret_digest(token)] = api_token.project_id
         return PresentedToken(token, api_token.project_id)
 

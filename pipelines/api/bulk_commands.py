@@ -76,6 +76,7 @@ class BulkEntryOut(BaseModel):
         return cls(
             owner=entry.task.project.owner.key,
             task=entry.task.name,
+            # 0 stands for the whole task: in a unique constraint NULL would be no value
             position=entry.position or None,
             result=entry.result,
             detail=entry.detail,
@@ -173,6 +174,7 @@ def stop(request: Request, bulk: UUID) -> BulkCommandOut:
 
 
 def _requested_selection(request: Request, payload: BulkCommandIn) -> BulkSelection:
+    # With both nobody could tell whether the filter adds to the names or narrows them
     if bool(payload.tasks) == (payload.matching is not None):
         raise Invalid.at("tasks", "Name tasks, or what they match: one of both.")
     if payload.matching is None:

@@ -143,5 +143,6 @@ def picture(
         version_comparison.comparison_side(line, before), version_comparison.comparison_side(line, now)
     )
     canvas_data = picture_of(apart, line.pk)
+    # Without it the script works it out by itself: nobody waits here until it is drawn
     stored = drawings.stored_drawing_or_request(line.project_id, canvas_data)
     return {**canvas_data, "stored": stored.geometry if stored else None}

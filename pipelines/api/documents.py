@@ -76,6 +76,7 @@ def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[st
         imported = _document_data(opened, project, payload.key)
         if not payload.save:
             return Status(200, imported)
+        # By their number: a newer server may lose something else of the same file than was agreed to
         if payload.losses != len(opened.losses):
             raise Conflict(
                 f"This document has {len(opened.losses)} losses, and others were listed. Look at them first."
@@ -154,6 +155,7 @@ def _document_data(opened: document_import.ImportedDocument, project: Project, k
 
 def drawing_data_or_none(document: dict[str, Any]) -> dict[str, Any] | None:
     try:
+        # With faulty rules: a picture of most of the line tells more than none
         line = read_line(document, keep_faulty_rules=True)
     except DocumentError:
         return None

@@ -170,6 +170,7 @@ def save_edit(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
         )
     except drafts.OutdatedText as behind:
         return _behind_out(behind, edit.based_on)
+    # What is stored, not what was sent: a merge has brought in what others changed
     examination = examine_document(saved.draft, line.project)
     fields: dict[str, Any] = {
         "number": saved.draft_number,

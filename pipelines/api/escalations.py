@@ -155,6 +155,7 @@ def unlock(request: Request, task: Task, deadlock: UUID, payload: UnlockIn) -> D
     """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
     resolved already."""
     person = require_person(request.auth)
+    # Down the path, too: a deadlock of other tasks is none here
     if not Deadlock.objects.filter(tasks=task, pk=deadlock).exists():
         raise NotFound()
     engine.resolve_deadlock(

@@ -106,6 +106,7 @@ def _starter_document(line: Line, sent: ImportIn) -> dict[str, Any]:
     starter = BY_KEY.get(sent.starter)
     if starter is None:
         raise Invalid.at("starter", "There is no such template.")
+    # Its own key: tasks, triggers and addresses name the line by it
     document = {**native.loads(starter.text), "key": line.key}
     if sent.document.get("name"):
         document["name"] = sent.document["name"]
@@ -115,6 +116,7 @@ def _starter_document(line: Line, sent: ImportIn) -> dict[str, Any]:
 def _imported_document(line: Line, sent: ImportIn) -> dict[str, Any]:
     """Raises DocumentError: nothing that can be drawn."""
     opened = document_import.import_document(sent.text)
+    # Whatever key the text has: it is to take the place of the draft of this line
     document = {**opened.document, "key": line.key}
     problems = native.problems_with_places(opened.text, _reading_problems(document))
     # A text that is not drawn may still be mended: its problems are answered

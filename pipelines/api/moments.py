@@ -106,6 +106,7 @@ def _moment_out(displayed: DisplayedMoment) -> MomentOut:
 
 def _positions_out(past: TaskView) -> list[PastPositionOut]:
     """Return the positions that lived then; where none did, those that had ended."""
+    # A forked position lives in its branches, and a joined one in what they became
     positions = [token for token in past.tokens if not token.forked and not token.joined_id]
     living = [token for token in positions if token.status not in ENDED]
     return [

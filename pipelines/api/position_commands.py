@@ -123,6 +123,7 @@ class PositionCommand(Generic[Payload]):
 
     def run(self, task: Task, user: User | engine.Actor, payload: Payload) -> TaskOut:
         self.do(user, self.only_fitting_position(TaskView(task, timezone.now()).positions, payload), payload)
+        # The engine has changed rows of its own: this one is still as it was
         task.refresh_from_db()
         return task_out(task)
 
@@ -193,6 +194,7 @@ def _hand_over(user: User, position: PositionView, payload: HandoffIn) -> None:
 
 
 def _version_or_current(position: PositionView, version: int | None) -> int:
+    # Whoever types a command has seen no number, and means the position as it is now
     return position.token.version if version is None else version
 
 
@@ -265,6 +267,7 @@ def move(
     """Moves a position to another station, to where success leads (`@success`), or lets it run again where it stands.
     Running work is stopped, votes on open reviews no longer count, and no gate is passed."""
     who = request.auth
+    # The token of a machine moves a task as itself: no person stands behind it
     person = who if isinstance(who, User) else who.user
     run = partial(MOVE.run, task, person or caller_actor(who), payload)
     return answer_once(request, idempotency_key, run)

@@ -255,5 +255,6 @@ def _repository_out(
         tested=tested,
         tested_at=repository.tested_at,
         used_in=used_in,
+        # One that asks for nothing is false, and none
         protection=protection or None,
     )

@@ -116,6 +116,7 @@ def _call_answer(call: SentCall, answers: runner_reports.Answered) -> CallAnswer
             _ids_of_following_instant_jobs(answers),
         )
     (answer,) = answers
+    # As of an id that nobody has: a runner learns nothing of the jobs of others
     if answer.status == NOT_ITS.status:
         return NotFound()
     if answer.status == "error":

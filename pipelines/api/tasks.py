@@ -150,6 +150,7 @@ def retry(
 
 
 def _retry_task(who: Caller, task: Task, payload: RetryIn) -> TaskOut:
+    # What has ended is never moved again: another task goes on from where it ended
     if task.status in ENDED:
         return task_out(
             engine.start_retry_task(
@@ -179,6 +180,7 @@ def rerun_checks(request: Request, task: Task, payload: RetryIn) -> TaskOut:
 
 def _retryable_token_or_raise(task: Task, payload: RetryIn) -> Token:
     """The position that is meant. Raises Conflict, Invalid."""
+    # The branches of a forked position stand in its place
     waiting = [token for token in task.tokens.filter(forked=False) if token.status in RETRIED]
     if payload.station:
         waiting = [token for token in waiting if token.station == payload.station]

@@ -147,6 +147,7 @@ def show(request: Request, line: Line, line_trigger: int) -> TriggerOut:
 def change(request: Request, line: Line, line_trigger: int, payload: TriggerIn) -> TriggerOut:
     """Replaces it. Its tasks then start in the name of the person whose token it is. A paused one stays paused."""
     person, trigger = require_person(request.auth), _get_trigger(line, line_trigger)
+    # Its options and each occasion in its log are of this kind
     if payload.kind != trigger.kind:
         raise Invalid.at("kind", "cannot be changed", "Make another trigger.")
     triggers.change_trigger(trigger, _trigger_request(payload), by=person)
@@ -215,6 +216,7 @@ def deliveries(
 
 def _get_trigger(line: Line, pk: int) -> Trigger:
     """Raises NotFound."""
+    # 0 is nobody's: beyond a bigint PostgreSQL would refuse the number
     return existing(queries.triggers_of_line(line).filter(pk=pk if 0 < pk <= LARGEST else 0))
 
 
@@ -225,6 +227,7 @@ def _trigger_request(payload: TriggerIn) -> TriggerRequest:
         payload.title,
         payload.inputs,
         one_at_a_time=payload.one_at_a_time,
+        # Never without one: whoever learned the address could start tasks
         secret=(payload.secret or standard_webhooks.new_secret()) if has_address else "",
     )
 

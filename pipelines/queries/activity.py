@@ -138,6 +138,7 @@ def _actors_with_name_part_or_none_for_anybody(who: str) -> list[str] | None:
     if not who:
         return None
     name_condition = Q(username__icontains=who) | Q(first_name__icontains=who) | Q(last_name__icontains=who)
+    # A single letter fits everybody: the statement about their events stays small
     ids = User.objects.filter(name_condition).order_by("pk").values_list("pk", flat=True)[:MOST_PEOPLE]
     return [f"person:{pk}" for pk in ids]
 
@@ -147,6 +148,7 @@ def _page_rows_and_earlier_moment(rows: Sequence[Any]) -> tuple[list[Any], datet
     instant stands on one page."""
     if len(rows) <= ON_A_PAGE:
         return list(rows), None
+    # One moment back at least: where an instant has more rows than a page, it would never end
     floor: datetime = min(rows[ON_A_PAGE].at, rows[0].at - MOMENT)
     return [row for row in rows if row.at > floor], floor
 
@@ -174,6 +176,7 @@ def _event_ids_and_known_moments(
     }
     scanned = fetch(RECENT_EVENTS, values)
     floor = min(scanned[SCANNED][1], scanned[0][1] - MOMENT) if len(scanned) > SCANNED else None
+    # Here and not in SQL: by time alone one index serves every choice of kinds and people
     kind_set, actors = frozenset(kinds), None if people is None else frozenset(people)
     rows = [
         _EventRow(event_id, at)
@@ -193,6 +196,7 @@ def _publication_events(
     rows = rows.filter(_period_condition(filters)).select_related("version", "by")
     if people is not None:
         rows = rows.filter(by__in=[int(actor.partition(":")[2]) for actor in people])
+    # Documents may be large, and of them only the number is shown
     rows = rows.defer("version__document", "draft", "draft_text", "data")
     return list(rows.order_by("-at", "-pk")[: ON_A_PAGE + 1])
 
@@ -207,6 +211,7 @@ def _administrative_acts(
     kinds = [kind for acts in groups for kind in acts]
     rows = AdministrativeAct.objects.filter(_period_condition(filters), project__in=projects, kind__in=kinds)
     if people is not None:
+        # Of a person also that others let them in, or took their roles
         rows = rows.filter(Q(actor__in=people) | Q(about__in=people))
     return list(rows.order_by("-at", "-pk")[: ON_A_PAGE + 1])
 

@@ -90,6 +90,7 @@ def feed_items_oldest_first(
 
 def latest_change_sentence(task: Task) -> str:
     """Return what happened to the task last, in one sentence with who did it."""
+    # The very last may say nothing to people: among a few there is one that does
     events = list(task.events.order_by("-seq")[:LATEST])[::-1]
     items = timeline_items_newest_first(task, events, timezone.now())
     if not items:
@@ -120,6 +121,7 @@ def _timeline_item_or_none(
     made.decision = str(event.decision_id or "")
     if not made.by:
         made.by, made.by_kind = who.name, who.kind
+    # The engine records each move; a reader asks whose work led to it
     if event.kind in ("token.moved", "gate.opened", "token.ended") and not event.actor.startswith("person:"):
         kind, name = station_actor_kind_and_name(line.stations_by_key.get(event.source))
         made.by, made.by_kind = (name, kind) if name else (made.by, made.by_kind)
@@ -130,6 +132,7 @@ def _move_item(line: ParsedLine, event: Event) -> TimelineItem:
     item = TimelineItem(event.seq, event.at, "station", "taken", station_name(line, event.source))
     rule = event.data.get("rule")
     item.number, item.label = _rule_number_and_name(line, event.source, rule)
+    # A rule without a name is called by its id, which stands as code
     item.key = item.label != "" and item.label == rule
     match event.kind:
         case "task.submitted":
@@ -273,6 +276,7 @@ def _remark_item_or_none(line: ParsedLine, event: Event, who: actor_names.ActorL
 def _permission_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem:
     data, station = event.data, station_name(line, event.source)
     if event.kind == "permission.asked":
+        # A call may carry a whole file
         return _dot_item(event, f"{station} asks to call {data['call']}"[:LONGEST], "waiting")
     by = "Nobody answered in time:" if event.actor == "engine" else f"{who.name}"
     text = f"{by} {data['answer']} the call of {data['tool']}"
@@ -404,6 +408,7 @@ def _fill_gate_openings(line: ParsedLine, items: list[TimelineItem], events: Seq
     wait_events: dict[int, Event] = {}
     for event in events:
         if event.kind == "token.waits":
+            # The last one before the gate opened is the one of this gate
             waits[event.token_id] = event
         elif event.kind == "gate.opened" and event.token_id in waits:
             wait_events[event.seq] = waits[event.token_id]

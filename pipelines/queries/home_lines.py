@@ -85,12 +85,14 @@ def busiest_live_lines(
     # Stable: of those with as many open tasks the order of the statement stays.
     every.sort(key=lambda row: -open_of[row[0]])
     busy = [pk for pk, ended in every if ended or open_of[pk]]
+    # Where nothing has run yet, what could run is worth a row
     visible_ids = (busy or [pk for pk, _ended in every])[:MAX_LINES]
     more = len(every) - len(visible_ids)
     lines_by_id, of = (
         {line.pk: line for line in _displayed_lines(lines=visible_ids)},
         {project.pk: project for project in projects},
     )
+    # Between the two statements somebody may have archived one
     lines = [lines_by_id[pk] for pk in visible_ids if pk in lines_by_id]
     for line in lines:
         line.project = of[line.project_id]

@@ -83,6 +83,7 @@ def latest_fact_rows(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
     for group, say in ROW_BUILDERS.items():
         if group in latest:
             job, members = latest[group]
+            # Its program says which commands it ran: nobody here has seen them run
             reported = group == "commands" and job.kind == AGENT.key
             words = "reported by %(station)s" if reported else "after %(station)s"
             rows += say(members, words % {"station": station_name(line, job.station)})
@@ -151,6 +152,7 @@ def _test_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
     if _count_or_zero(members, "failed") + _count_or_zero(members, "errors"):
         icon, tone = "x", "danger"
     else:
+        # Where no test ran none has failed, which is no success either
         icon, tone = ("check", "ok") if _count_or_zero(members, "passed") else ("warning", "attention")
     return [FactRow(icon, tests_words(members), by, tone)]
 
@@ -280,6 +282,7 @@ def _retries_row(line: ParsedLine, rule: Rule, match_counts: Mapping[str, int]) 
 
 
 def _minutes_left_text(left: float, most: float) -> str:
+    # Some seconds are still some time, and not none
     words = {"left": max(1, round(left / 60)) if left else 0, "most": max(1, round(most / 60))}
     return "{left} min left of {most} min".format(**words)
 

@@ -102,6 +102,7 @@ def tombstone_statement(task: Task) -> dict[str, Any]:
 
 
 def _ended_before(now: datetime, days: int | None) -> Q:
+    # No key is NULL, so that this is true of no row
     return Q(pk=None) if days is None else Q(ended_at__lt=now - timedelta(days=days))
 
 

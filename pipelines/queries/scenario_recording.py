@@ -78,6 +78,7 @@ def _checked_task_fields(line: ParsedLine, task: Task) -> dict[str, Any]:
         for check in gate.checks.checks()
         if check.field.startswith("task.")
     }
+    # As the first decision read them: a due time or labels may be others by now
     first = task.decisions.order_by("at").first() if read else None
     task_facts: Mapping[str, Any] = first.situation["facts"].get("task", {}) if first else {}
     return {name: value for name, value in task_facts.items() if name in read and value is not None}
@@ -172,6 +173,7 @@ def _with_missing_requirements(happened: _RecordedStep) -> _RecordedStep:
     ):
         return happened
     names = happened.decision.answer.get("missing") or ()
+    # These two follow in a walk from its own steps
     missing = tuple(name for name in names if name not in (NO_ESCALATION, GATE_PASSED))
     return replace(happened, step=replace(happened.step, missing=missing))
 
@@ -190,6 +192,7 @@ def _recorded_step_or_none(
     match event.kind, event.trigger:
         case "job.reported", _trigger:
             job = jobs[event.data["job"]["id"]]
+            # What a question came to is told by its own event, `evaluation.answered`
             if job.purpose != Purpose.STATION:
                 return None
             return _RecordedStep(ScenarioStep("outcome", outcome=job.outcome or {}), job.station)

@@ -156,6 +156,7 @@ class TaskView:
     def visits(self) -> list[GateVisit]:
         """Gate visits, oldest first, each with the decision that asked it and whoever decided it."""
         visits = GateVisit.objects.filter(task=self.task).select_related("asked_by", "decided_by")
+        # Large, and read by the page of the one review alone
         visits = visits.defer("evidence", "asked_by__situation", "asked_by__trace")
         return list(visits.order_by("opened_at", "position"))
 
@@ -163,6 +164,7 @@ class TaskView:
     def open_visits(self) -> list[GateVisit]:
         still_open = [visit for visit in self.visits if visit.state == GateVisit.State.OPEN]
         for visit in still_open:
+            # The one that is loaded: else each visit would ask for its own
             visit.task = self.task
         return sorted(still_open, key=attrgetter("position"))
 
@@ -200,6 +202,7 @@ class TaskView:
             PositionView(
                 token,
                 station_name(self.line, token.station),
+                # The special reasons first: what its status alone says is true as well, and less
                 joined.get(token.pk)
                 or resting.get(token.pk)
                 or wait_sentence_or_none(
@@ -326,6 +329,7 @@ class TaskView:
 def filled_inputs_with_labels(line: ParsedLine, task: Task) -> list[tuple[str, str]]:
     """Inputs that were filled in, but for files, shortened for the facts."""
     labels = {line_input.key: line_input.label or line_input.key for line_input in line.inputs}
+    # Files have a list of their own, which says whether they are still stored
     files = {line_input.key for line_input in line.inputs if line_input.type == "file"}
     inputs = versions.inputs_with_secrets_hidden(task.pinned_id, task.inputs).items()
     filled = [(labels.get(key, key), _short_text(value)) for key, value in inputs if key not in files]

@@ -64,6 +64,7 @@ def waiting_jobs(project: Project, labels: Collection[str] | None, limit: int) -
             task__project=project,
             purpose=Purpose.STATION,
             token__status="queued",
+            # Each for itself, as an index has them: which belong together is compared below
             pinned__in={version for version, _station in fitting},
             station__in={station for _version, station in fitting},
         )
@@ -75,6 +76,7 @@ def waiting_jobs(project: Project, labels: Collection[str] | None, limit: int) -
     images = _images_by_repository(project, fitting.values())
     listed = [
         _waiting_job(job, fitting[job.pinned_id, job.station], images)
+        # Rows that are asked for by their ids come in any order
         for job in sorted(jobs, key=lambda job: (job.rank, job.created_at, job.pk))
     ]
     return WaitingJobs(len(fitting_ids), listed)
@@ -106,8 +108,10 @@ def _images_by_repository(project: Project, works: Iterable[QueuedWork]) -> dict
     if not any(git_workspace_of_work_or_none(work) is not None for work in works):
         return {}
     images: dict[str, str] = {}
+    # The newest first, so that of several with one address the first connected stays
     for repository in Repository.objects.filter(project=project).order_by("-pk"):
         image = str(repository.prepare.get("image") or "")
+        # A line names its repository, and an input may hold the address of one
         images |= {repository.name: image, repository.address: image}
     return images
 

@@ -126,7 +126,7 @@ class NotificationText:
 @dataclass(frozen=True)
 class NotificationKind:
     """Row of the table. `mail`: the default choice. `hears`: the classes of consequence that it is called
-    for, by `told` and `settled`; a batch without any of them does not come here. `named`: lines name
+    for, by `find_events` and `settled`; a batch without any of them does not come here. `named`: lines name
     addresses for it, and `reviews.mail.mail_outbox` writes those mails, not each notification; `addressed`:
     who has an address that is named can choose to get mail only there. `over`: whether it is outdated.
     `settled`: what (`about`) needs nobody any more after a batch; those notifications become read."""
@@ -137,7 +137,7 @@ class NotificationKind:
     icon: str
     mail: MailChoice
     hears: tuple[type[Consequence], ...]
-    told: Callable[[ConsequenceBatch], Iterable[NotificationEvent]]
+    find_events: Callable[[ConsequenceBatch], Iterable[NotificationEvent]]
     says: Callable[[Notification], NotificationText]
     named: bool = False
     addressed: bool = False
@@ -177,6 +177,7 @@ class ConsequenceBatch:
     @cached_property
     def tasks(self) -> dict[int, Task]:
         """The tasks of the batch by id, with only the fields that notifications need."""
+        # Some are about an agent, a line or a person, and so about no task
         task_ids = {getattr(event, "task_id", None) for event in self.batch} - {None}
         return {task.pk: task for task in _task_query(tasks=list(task_ids))}
 

@@ -35,10 +35,11 @@ def write_and_return_notifications(batch_context: ConsequenceBatch) -> list[Writ
     kind_events = [
         (kind, event)
         for kind in kinds_concerned_by_batch(batch_context)
-        for event in kind.told(batch_context)
+        for event in kind.find_events(batch_context)
     ]
     if not kind_events:
         return []
+    # Whoever cannot sign in any more gets nothing: what it leads to is closed to them
     people = active_recipient_by_id({event.user_id for _kind, event in kind_events})
     deliverable = [
         (kind, event, people[event.user_id]) for kind, event in kind_events if event.user_id in people
@@ -57,6 +58,7 @@ def _unsaved_notification_or_none(
 ) -> Notification | None:
     """None where the person wants neither. At once, what a line names addresses for has mails of its own."""
     mail = recipient.mail_choice_or_default(kind.key, kind.mail)
+    # The mail of the line comes by `mail_outbox`: from here a second one would tell of the same
     if kind.named and mail != MailChoice.DIGEST:
         mail = MailChoice.NEVER
     if mail == MailChoice.NEVER and not recipient.wants_bell(kind.key):
@@ -121,6 +123,7 @@ def enqueue_mails_of_stored_rows(
         ._default_manager.filter(token__in=[row.token for row in rows])
         .values_list("token", "pk")
     )
+    # By time: all tickets of one moment are one statement, and most go out at once
     tickets: dict[datetime | None, list[JSONDict]] = {}
     for row, wait in zip(rows, waits, strict=True):
         if row.token in written:
@@ -142,6 +145,7 @@ def mark_settled_notifications_read(batch_context: ConsequenceBatch) -> None:
     over += [
         Statement(SETTLE_VOTER, [review.every_notification_key_of_visit(vote.visit_id), vote.user_id])
         for vote in batch_context.consequences_of_type(VoteCast)
+        # What is decided is settled for everybody, the voter among them
         if vote.visit_id not in decided
     ]
     if over:

@@ -49,6 +49,7 @@ def visible_notifications_newest_first(user: User) -> QuerySet[Notification]:
     """Return all notifications this person may see now, newest first. Kinds that no longer exist are left
     out."""
     own_rows = Notification.objects.filter(user=user, kind__in=BY_KEY)
+    # Projects come with an order, which would be sorted for nothing inside of IN
     return own_rows.filter(project__in=access.visible_projects_with_owner(user).order_by()).order_by("-id")
 
 

@@ -57,6 +57,7 @@ class Recipient:
     def recipient_from_row(cls, row: tuple[Any, ...]) -> Recipient:
         """`row`: what FIELDS name."""
         user_id, address, zone_name, choices, hour, quiet_from, quiet_until = row
+        # From an hour to itself could be all day or no time at all: it is taken for none
         quiet = None if quiet_from is None or quiet_from == quiet_until else (quiet_from, quiet_until)
         # Without a row of settings all of these are None: the defaults count
         return cls(
@@ -84,6 +85,7 @@ class Recipient:
     def _next_time_at_hour(self, hour: int, at: datetime) -> datetime:
         """The next time after `at` when it is this hour in the person's time zone."""
         local = at.astimezone(self.zone)
+        # fold=0: of an hour that comes twice, when clocks are set back, the first
         moment = local.replace(hour=hour, minute=0, second=0, microsecond=0, fold=0)
         if moment <= local:
             moment = (moment + timedelta(days=1)).replace(hour=hour)
@@ -123,6 +125,7 @@ def members_by_project_and_address(
     for project, small, *row in rows.values_list(
         "project_id", "small", *(f"user__{name}" for name in FIELDS)
     ):
+        # Both filters together let each address through in each of the projects
         if (project, small) in pairs:
             by_place.setdefault((project, small), []).append(Recipient.recipient_from_row(tuple(row)))
     return by_place

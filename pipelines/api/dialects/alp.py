@@ -56,6 +56,7 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
     """Register a runner. With the token of a runner: the runner of that token. With a person's, who may
     publish stations that run programs: a new token, with these labels, that appears only this once."""
     who: ApiToken | User = request.auth  # type: ignore[attr-defined]
+    # A runner registers at each start, and must not leave one more token behind each time
     if isinstance(who, ApiToken) and who.kind == ApiToken.TokenKind.RUNNER:
         _require_own_project(who, owner, project)
         # Only a digest of a token is stored: the secret is what was sent.
@@ -105,6 +106,7 @@ def tell(request: RunnerRequest, owner: str, project: str, runner: str, payload:
     after the job was cancelled or given to another runner."""
     its = get_token_runner(request, owner, project, runner)
     job = _current_or_named_job(its, payload.jobId)
+    # A heartbeat: ALP has one call for this and for the result
     if payload.jobResult == "in_progress":
         _renew_lease_or_conflict(its, job)
     else:
@@ -127,6 +129,7 @@ def tell_run(
     """A job that timed out is cancelled, whatever its conclusion. `logs` are added to the log of the job."""
     its = get_token_runner(request, owner, project)
     job_row = _current_or_named_job(its, job)
+    # The run names the task of the job once more: a report under another one is a mistake of the runner
     if alp_run_id(job_row) != run:
         raise NotFound
     if payload.status == "completed" and payload.conclusion is None:
@@ -226,6 +229,7 @@ def get_token_runner(request: RunnerRequest, owner: str, project: str, runner: s
     """The runner of the token, in its own project. Raises NotFound."""
     _require_own_project(request.auth, owner, project)
     worker = alp_runners.registered_runner(request.auth)
+    # 404 and not 403: a token learns nothing of other runners
     if runner is not None and runner != str(worker.pk):
         raise NotFound
     return worker

@@ -103,6 +103,7 @@ class Execution:
             status=status,
             error=task.error or next((token.error for token in living if token.error), None),
             started_at=first.created_at,
+            # In review an execution is over (C16), and its task has not ended yet
             completed_at=task.ended_at or (task.changed_at if status == COMPLETED else None),
             created_at=first.created_at,
             updated_at=task.changed_at,
@@ -127,6 +128,7 @@ class Execution:
     def job_status(self, job: Job) -> str:
         if job.state != Job.State.DONE:
             return OF_JOB[Job.State(job.state)]
+        # By somebody alone: a time-out or a lost worker is a failure for its clients, which they may retry
         by_hand = job.result == "cancelled" and (job.outcome or {}).get("reason") == "manual"
         return "cancelled" if by_hand else OF_RESULT.get(job.result, "failed")
 

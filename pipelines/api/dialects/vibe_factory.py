@@ -87,6 +87,7 @@ def _start_task(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
     asks = {field.key for field in versions.parsed_version(line.live).inputs}
+    # Its clients send a branch with every task, and a line that asks for none would refuse it
     branch_input = {BASE_BRANCH: payload.base_branch} if payload.base_branch and BASE_BRANCH in asks else {}
     task = engine.submit(
         line.live,
@@ -149,6 +150,7 @@ def _retry_station(who: Caller, execution: Execution, payload: RetryStationIn) -
     status = execution.job_status(job)
     if status != "failed":
         raise Conflict(f"Can only retry failed stations, current status is '{status}'")
+    # An execution shows the jobs of all its retries, and only the latest of them goes on
     if job.task_id != execution.task.pk:
         raise Conflict(f"This station was retried already, by {execution.task.name}.")
     if execution.task.status in ENDED:
@@ -157,6 +159,7 @@ def _retry_station(who: Caller, execution: Execution, payload: RetryStationIn) -
         engine.start_retry_task(execution.task.pk, station=job.station, actor=caller_actor(who))
     else:
         token = job.token
+        # The position has moved on since the job failed: a retry would take it back
         if token.station != job.station or token.status not in RETRIED:
             raise Conflict("The execution went on from this station.")
         engine.move_or_retry_by_hand(token.pk, user=caller_actor(who), token_version=token.version)
@@ -243,6 +246,7 @@ def _find_line(who: Caller, line_name: str) -> Line:
     project, _colon, key = rest.partition(":")
     if colon:
         return access.line_of_visible_project_by_keys(who, owner, project, key)
+    # Not all that are visible: who may not view a project is told nothing of its lines
     projects = [
         candidate
         for candidate in access.visible_projects_with_owner(who)

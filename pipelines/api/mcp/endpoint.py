@@ -67,6 +67,7 @@ class AgentEndpoint:
             return 501, NO_LIBRARY, {}
         # Before the protocol is spoken: is the token in force, the host ours, and the number of wrong ones small
         token = await ApiRequests(self._django, scope)("GET", "/api/v1/projects")
+        # 403: a token in force that may not list projects is let in, and its tools are refused by themselves
         if not token.is_error or token.status == 403:
             return None
         detail = token.body.get("detail", "") if isinstance(token.body, dict) else ""
@@ -82,6 +83,7 @@ class ApiRequests:
     async def __call__(self, method: str, path: str, body: bytes = b"", media: str = "") -> ApiAnswer:
         plain_path, _mark, query = path.partition("?")
         prefix = self._scope.get("root_path", "")
+        # Who asks and from where alone: length and type are those of another body
         headers = [pair for pair in self._scope["headers"] if pair[0] in FORWARDED]
         scope = {
             **self._scope,
@@ -107,6 +109,7 @@ class Exchange:
 
     def __init__(self, body: bytes) -> None:
         self._unread: list[bytes] = [body]
+        # 500 until it says otherwise: an application that ends without an answer has failed
         self._status, self._parts, self._ended = 500, list[bytes](), asyncio.Event()
 
     async def receive(self) -> MutableMapping[str, Any]:

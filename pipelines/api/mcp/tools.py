@@ -117,6 +117,7 @@ class AgentTool:
             query = urlencode({name: value for name, value in rest.items() if value not in (None, "")})
             return await api("GET", f"{path}?{query}" if query else path)
         body = rest.get(self.document, "") if self.document else rest
+        # A document goes on as it was written: problems name its lines
         if isinstance(body, str):
             return await api(self.method.upper(), path, body.encode(), "application/yaml")
         return await api(self.method.upper(), path, json.dumps(body).encode(), "application/json")
@@ -129,6 +130,7 @@ def _with_definitions(schema: dict[str, Any], components: Mapping[str, Any]) -> 
     while waiting:
         part = waiting.pop()
         for name in sorted(_referenced_names(part)):
+            # A schema may lead back to itself, as conditions within conditions do
             if name not in definitions:
                 definitions[name] = deepcopy(components[name])
                 waiting.append(definitions[name])

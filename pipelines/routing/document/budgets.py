@@ -82,6 +82,7 @@ class CountedTexts(Texts):
             return self.absent_value(reader, key, context)
         for index, member in enumerate(keys):
             self.check_member(member, index, reader, key, context)
+        # Named twice it is one of them: else one move would be counted twice
         return tuple(dict.fromkeys(keys))
 
     def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
@@ -222,6 +223,7 @@ def failure_type_spellings(name: str) -> tuple[str, ...]:
 def standard_budgets(stations: Collection[str], declared: Collection[str] = ()) -> tuple[Budget, ...]:
     """The numbers of AEEF for a line with these stations; a declared budget of the same key takes its place."""
     budgets = [*_LIMITS, *_failure_type_budgets()]
+    # AEEF gives this number to its own stage alone, which has this key
     if "deployment" in stations:
         budgets.append(
             Budget(

@@ -267,6 +267,7 @@ def tool_result_and_reason(tool: Tool, outcome: Mapping[str, Any]) -> tuple[str,
     """The result and why, in this order: trouble, exit code, `fail_if`, `pass_if`, `warn_if`. With `pass_if` what it
     does not take fails, unless `warn_if` does. A condition that cannot be evaluated is false."""
     trouble, code = outcome.get("failure_type"), outcome.get("exit_code")
+    # Before its exit code: a program that was stopped may end with any
     if trouble in TROUBLES:
         return FAIL, str(trouble)
     # What a failing program wrote is not looked at
@@ -290,6 +291,7 @@ def _is_set_and_true(condition: Condition | None, view: ConditionView) -> bool:
 
 
 def _tool_view(outcome: Mapping[str, Any], code: Any) -> ConditionView:
+    # `success_on` says which runs count; what the conditions see is how the program itself ended
     passed = code == 0
     return ConditionView(
         result="success" if passed else "failure",

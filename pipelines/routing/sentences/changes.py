@@ -99,6 +99,7 @@ class ChangeOfDocument(Protocol):
 
 def change_sentence(change: ChangeOfDocument, old: Document, new: Document) -> str:
     """`old` and `new`: the documents that were compared. Raises nothing: a draft may hold anything."""
+    # First, for it is a field like others, and its numbers tell nobody anything
     if change.affects == "layout":
         return _layout_sentence(change, new)
     if change.what == "order":
@@ -207,6 +208,7 @@ def field_change(change: ChangeOfDocument, old: Document, new: Document) -> Fiel
     """Return the texts of a change for which `is_field_change` holds."""
     full_values = _old_and_new_value_texts(change, old, new, str)
     before, now = (str(value) for value in full_values)
+    # Both are cut at one place, where they begin to differ: two equal beginnings would show no change
     is_long = max(len(before), len(now)) > MAX_VALUE
     values = (
         _old_and_new_value_texts(change, old, new, cut_at_difference(before, now)) if is_long else full_values
@@ -367,6 +369,7 @@ def _part_name_or_key(document: Document, kind: str, key: str) -> str:
     member = _member_or_empty(document, f"{kind}s", key)
     # Ends and inputs have a label in place of a name.
     name = member.get("label") if kind in ("end", "input") else member.get("name")
+    # A draft may hold anything there
     name = name if isinstance(name, str) else ""
     return end_label(key, name) if kind == "end" else name or key
 

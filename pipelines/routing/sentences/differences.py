@@ -110,6 +110,7 @@ def route_tenses(pair: VersionPair, sample: DecidedSample) -> Tenses:
 
 def name_in_versions_or_empty(pair: VersionPair, key: str) -> str:
     """The name of a station, gate or end of either version; "" for the line itself."""
+    # The name that people know by now; of what is gone the last one
     for line in (pair.new, pair.old):
         if key in line.stations_by_key:
             return station_name(line, key)

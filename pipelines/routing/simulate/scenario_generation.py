@@ -125,6 +125,7 @@ class _ScenarioSearch:
         self._record_cut(self._rules_without_path(paths))
         for station in self._line.stations:
             remaining = [rule.id for rule in station.rules if rule.id in self._rules_without_path(paths)]
+            # A coarse key first: a finer one tells more walks apart, and uses up its steps sooner
             for key in self._finer_keys(station):
                 if remaining:
                     paths |= self._search.find_paths(self._start, remaining, key, PER_STATION)
@@ -138,6 +139,7 @@ class _ScenarioSearch:
         """The steps, if as many may still be walked to prove them."""
         if steps is None:
             return None
+        # Each step is walked once more to prove it, which the bound of the search does not count
         self._proofs -= len(steps)
         if self._proofs >= 0 and self._going():
             return steps
@@ -182,6 +184,7 @@ def _highest_read_edge_counts(rules: Iterable[Rule]) -> Edges:
     for rule in rules:
         for edge in edge_count_tests(rule.when):
             name = f"{edge.source}->{edge.target}"
+            # Above the highest number that is asked for, once more makes no difference to any of them
             edge_counts[name] = max(edge_counts.get(name, 0), edge.at_least)
     return edge_counts
 

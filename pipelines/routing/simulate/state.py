@@ -111,6 +111,7 @@ class SimulatedPosition:
 
     def moved_to_station(self, entry: StationEntry, **more: Any) -> SimulatedPosition:
         """Put the token at the station that it enters."""
+        # These go with the token; everything else belonged to the visit that is over
         known = {name: getattr(self, name) for name in ("within", "wrote", "past", "token")}
         entered = {name: getattr(entry, name) for name in ("origin", "signal_reworks", "feedback", "arrival")}
         return SimulatedPosition(entry.station, **{**known, **entered, **more})
@@ -257,6 +258,7 @@ class SimulatedTask:
         return {gate: word for gate, (word, _about) in self.last_words.items()}
 
     def copy_of_counters(self) -> dict[str, Any]:
+        # Copies: a situation is stored as it was, and the walk goes on
         return {name: dict(getattr(self, name)) for name in COUNTERS}
 
 

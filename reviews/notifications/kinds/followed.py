@@ -95,6 +95,7 @@ def _concerns_follower(follow: Follow, followed_event: _FollowedEvent, tasks: di
         followed_event.requester_knows and follow.user_id == task.requester_id
     ):
         return False
+    # Of a task its waits and its end: a notification for each station on its way would be too many
     if follow.task_id is not None:
         return follow.task_id == task.pk and followed_event.what != "arrived"
     if follow.line_id != task.line_id:
@@ -109,6 +110,7 @@ def _notification_event(follow: Follow, followed_event: _FollowedEvent, task: Ta
         data["station"] = station_name(versions.by_id(task.pinned_id), follow.station)
     if followed_event.what == "completed" and has_unmerged_change(task):
         data["what"] = "unmerged"
+    # By its time: a task may be stuck twice, and who follows it and its line is told once
     about = f"{task.pk}:{followed_event.what}:{at.isoformat()}"
     return NotificationEvent(follow.user_id, about, task.project_id, at, task.pk, data)
 

@@ -40,6 +40,7 @@ def _events_for_approvers_of_landed_tasks(batch_context: ConsequenceBatch) -> It
         user=OuterRef("user"), project=OuterRef("visit__task__project"), user__is_active=True
     )
     votes = Vote.objects.filter(Exists(members), visit__task__in=landed, word=Word.APPROVE)
+    # Without the order of the model: its column would be selected, and make every vote distinct
     for task_id, user_id in votes.order_by().values_list("visit__task", "user").distinct():
         task, one = batch_context.tasks[task_id], landed[task_id]
         if user_id != task.requester_id:

@@ -33,6 +33,7 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
             decider_ids = ids_of_deciders(
                 people[event.project_id], away[event.project_id], visit, gate.approval
             )
+            # Somebody may be asked by a role, and be named by address as well
             for user_id in dict.fromkeys(
                 [*decider_ids, *batch_context.unique_member_ids_at_addresses(event.task_id, event.notify)]
             ):
@@ -63,6 +64,7 @@ def _reminder_key(number: int) -> str:
 
 def every_notification_key_of_visit(visit: UUID) -> list[str]:
     """Return all that a notification of this gate visit may be about."""
+    # Number 0 comes before it is due, number 1 as it is, and the repeated ones follow
     reminders = (_reminder_key(number) for number in range(MAX_REMINDERS + 2))
     return [str(visit), *(f"{visit}:{reminder}" for reminder in reminders)]
 

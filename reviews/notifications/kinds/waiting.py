@@ -39,6 +39,7 @@ LATE = "late:"
 
 def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     yield from _events_of_late_tasks_and_reviews(batch_context)
+    # By position: of several waits of one in a batch the last is what it does now
     waits = {
         event.token_id: event
         for event in batch_context.consequences_of_type(TaskWaits)
@@ -46,6 +47,7 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
     }
     if not waits:
         return
+    # As they are now: later in the same batch a position may have gone on
     for token in Token.objects.filter(ASKS, pk__in=waits, task__requester__isnull=False).order_by("pk"):
         event = waits[token.pk]
         if event.held_by is not None and event.held_by == batch_context.tasks[event.task_id].requester_id:
@@ -56,6 +58,7 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
         station = station_name(line, token.station)
         yield NotificationEvent(
             task.requester_id,
+            # With its version, so that the next wait of this position is told of, too
             f"{token.pk}:{token.version}",
             task.project_id,
             event.at,
@@ -99,6 +102,7 @@ def _reason_of_stuck_or_held_token(token: Token, line: ParsedLine) -> dict[str, 
         return {"reason": f"{sentence.text} {sentence.remedy}"}
     if token.status != Status.HELD:
         return {}
+    # Before who holds it: as long as these did not complete, releasing it would not help
     if token.wait.get("failed"):
         return {"failed": ", ".join(token.wait["failed"])}
     details = {name: str(token.wait[name]) for name in ("by", "reason") if token.wait.get(name)}
@@ -128,6 +132,7 @@ def waits_no_longer_as_told(row: Notification) -> bool:
         visit = row.about.removeprefix(LATE)
         return not GateVisit.objects.filter(pk=visit, state=GateVisit.State.OPEN).exists()
     token, _colon, version = row.about.partition(":")
+    # Each move counts the version up, so another one means that it went on, or waits anew
     return not Token.objects.filter(pk=token, version=version).exists()
 
 

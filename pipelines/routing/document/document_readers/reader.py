@@ -94,6 +94,7 @@ class Reader:
         value = self._read_typed(key, default, str, "a text")
         if required and key not in self.given:
             self.note(key, "is missing")
+        # Of any other type it was told above what it has to be
         elif required and not value.strip() and type(self.given[key]) is str:
             self.note(key, "is empty")
         elif len(value) > longest:
@@ -125,6 +126,7 @@ class Reader:
 
     def choice(self, key: str, choices: Collection[str], default: str) -> str:
         value = self._read_typed(key, default, str, "a text")
+        # A default may be none of the choices: nobody has written it
         if value not in choices and key in self.given:
             self.note(key, unknown_word_message(value), expected_hint(value, choices))
             return default
@@ -166,6 +168,7 @@ class Reader:
     def note_unknown_keys(self) -> None:
         for key in self.given:
             if key not in self.known:
+                # In YAML a number or a date may be a key
                 name = key if type(key) is str else repr(key)
                 self.problems.note_lazily(
                     self.path_of(name), "unknown key", partial(expected_hint, name, tuple(self.known))

@@ -121,6 +121,7 @@ class Amount(Field):
     """A number, 0 or more, exactly as it is written."""
 
     def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
+        # As it was read: by way of a float an amount would lose digits
         number = reader.raw(key)
         if not is_number(number) or number < 0:
             reader.note(key, "has to be a number, 0 or more")
@@ -194,6 +195,7 @@ class ChoiceList(Texts):
                     member_path(reader.path_of(key), index), unknown_word_message(word), hint
                 )
         note_duplicates(reader, key, words, self.what)
+        # Without the unknown ones, so that what asks for these words is still checked
         return tuple(word for word in words if word in self.choices)
 
     def schema(self) -> Schema:
@@ -250,6 +252,7 @@ class Anything(Field):
 
     def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = reader.raw(key)
+        # null is a value, too: only the second attribute tells it from none
         return (value, True) if self.fills else value
 
     def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:

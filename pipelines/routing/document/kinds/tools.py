@@ -119,6 +119,7 @@ class ToolsKey(WorkKey):
     def templates(self, value: Any, path: str) -> TextsIn:
         for index, tool in enumerate(declared_tools({"tools": value})):
             for where, text in _tool_texts(tool, member_path(path, index)):
+                # Arguments are filled in at each call: no variable of the line is meant by them
                 yield where, ARGUMENT.sub("", text)
 
     def references(self, value: Any, kind: str) -> Iterator[str]:
@@ -214,6 +215,7 @@ class CallPolicyKey(WorkKey):
 def _note_problems_of_policy(reader: Reader, names: tuple[str, ...]) -> None:
     if not reader.has("default"):
         reader.note("default", "is missing", "allow, approve or deny what no rule names")
+    # Until it is mended nothing is allowed
     reader.choice("default", ACTIONS, "deny")
     reader.read_list("rules", lambda inner: _read_policy_rule(inner, names))
     reader.note_unknown_keys()

@@ -1,4 +1,4 @@
-"""What a worker offers beside its database: no program while it serves several owners behind Landlock (SECURITY.md)."""
+"""Offers of a worker beside its database: no program while it serves several owners behind Landlock (SECURITY.md)."""
 
 from __future__ import annotations
 
