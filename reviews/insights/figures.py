@@ -53,6 +53,7 @@ class Tile:
     @property
     def change(self) -> str:
         """`+18%`, or `-4 points` of a share; "" where one of both is not known."""
+        # There is no percentage of nothing
         if self.now is None or not self.before:
             return ""
         if self.unit == "share":
@@ -72,6 +73,7 @@ class Tile:
         known = [(place, point) for place, point in enumerate(self.points) if point is not None]
         if len(known) < 2:
             return ""
+        # A period of zeros is a line at the bottom
         highest = max(point for _place, point in known) or 1
         step = SPARK_WIDTH / max(len(self.points) - 1, 1)
         return " ".join(
@@ -248,6 +250,7 @@ class Insights:
     @property
     def _published(self) -> Mapping[int, Sequence[str]]:
         """Publishes by bucket: `v7`, on the page of a project with the line."""
+        # Once: each chart over time has these marks, and they take a statement
         if not hasattr(self, "_marks"):
             self._marks = defaultdict(list)
             for at, line, number in changes.published_versions(self.selection):
@@ -280,6 +283,7 @@ class Insights:
 
         parts = (self.changes.by_line, self.decisions.by_line, self.costs.by_line)
         known = sorted(
+            # A line of which the period has nothing would be a row of dashes
             (pk for pk in self.lines if any(pk in part for part in parts)),
             key=lambda pk: (-self.changes.by_line.get(pk, Changes()).accepted, self.lines[pk].name),
         )

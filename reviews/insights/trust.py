@@ -98,6 +98,7 @@ class TrustRecord:
             yield "no gate decided about its work"
         elif self.first_pass < rule.first_pass:
             yield f"{self.approved} of {self.first} first decisions approved, {rule.first_pass:.0%} needed"
+        # In whole numbers, as the rule is said: so many of fifty tasks
         if rule.max_defects is not None and 50 * self.defects > rule.max_defects * self.tasks:
             yield f"{self.defects} of {self.tasks} tasks with a defect, at most {rule.max_defects} of 50"
         if self.reverted:

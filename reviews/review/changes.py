@@ -40,6 +40,7 @@ class ReviewChanges:
     @cached_property
     def remarks(self) -> Remarks:
         earlier = next((diff_range for diff_range in self.ranges if diff_range.key == "round"), None)
+        # So that remarks of the round before are found under the name that their file has now
         files = compare_trees(earlier.base, self.tree).files if earlier else ()
         renamed = {file.change.was: file.path for file in files if file.change.was}
         return Remarks(self.visit, self.reader, self.tree, renamed)
@@ -87,6 +88,7 @@ class ReviewChanges:
 
     def count_files_not_opened(self, opened: Collection[tuple[str, str]]) -> int:
         """Count the changed files that are not among those that the reader was shown to their end."""
+        # With its content: a file that changed after it was opened was not opened as it is
         return sum((file.path, file.content_mark) not in opened for file in self.start_files)
 
     def record_that_reader_viewed_tree(self) -> None:

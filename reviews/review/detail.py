@@ -100,6 +100,7 @@ class ReviewDetail:
     @property
     def answered_questions(self) -> list[dict[str, Any]]:
         """Questions and answers before people: results of tools, evaluations. `{question, answer, text}`."""
+        # Of the situation that was decided: what was answered later nobody saw at this gate
         answers = self.visit.asked_by.situation["facts"].get("answers", [])
         return [
             {
@@ -127,6 +128,7 @@ class ReviewDetail:
         name = (
             self.visit.task.inputs.get(workspace.input_key) if workspace.input_key else workspace.repository
         )
+        # As the task started: by now the line may name another branch
         branch = self.base_branch or workspace.base or "its default branch"
         return f"{escape_hidden(str(name or '–'))}, from {escape_hidden(branch)}"
 
@@ -158,6 +160,7 @@ class ReviewDetail:
     def end(self) -> str:
         """Name of the end that the task reached, as on its own page; "" while it moves."""
         task = self.visit.task
+        # Of the version that the task has now: it may have been migrated after this review
         return target_name(by_id(task.pinned_id), task.end) if task.end else ""
 
     @property
@@ -253,6 +256,7 @@ class ReviewDetail:
         )
         if not self.live:
             return f"Needed {who}."
+        # Whoever is alone in the project may approve what they asked for, and it is recorded so
         lenient = self.gate.approval.requester_may or self.standing.alone
         barred = [] if lenient else ["The requester cannot vote."]
         return " ".join([f"Needs {who}.", *barred])

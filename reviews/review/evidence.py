@@ -68,6 +68,7 @@ class CommandRun:
             return ""
         if self.job.result == "success":
             return f"Passed, exit code {0 if code is None else code}"
+        # It came to no exit code: what it says itself tells why
         if code is None:
             return f"Failed: {escape_hidden(shortened(self.job.summary, LONGEST)) or 'it did not run'}"
         return f"Failed, exit code {code}"
@@ -239,6 +240,7 @@ class ReviewEvidence(ToolReports):
         outcome = (job.outcome or {}) if job else {}
         text = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
         made = agent_claims(text)
+        # A list in which nothing could be checked would only repeat the summary
         if not any(claim.kind != OTHER for claim in made):
             return []
         checked_claims = check_claims(made, self._work_observed_with(job))

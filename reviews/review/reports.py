@@ -187,6 +187,7 @@ class ToolReports:
             # Also by the name alone, under which the work may have handed it over
             declared |= {path.rpartition("/")[2]: kind for path, kind in declared.items()}
             kind = declared.get(artifact.name) or display_kind_or_empty(artifact.name)
+            # An earlier run of the station saw other files than those under review
             if artifact.job_id not in last or kind not in READERS:
                 continue
             read = _read_report_or_reason(artifact.blob.name, kind)
@@ -287,6 +288,7 @@ class ToolReports:
     def _tree_path(self, path: str) -> str:
         """Tools name files by where they lay while they ran."""
         parts = path.split("/")
+        # The longest end that is a file here, as a tool may name the folder of the attempt that is long gone
         ends = ("/".join(parts[index:]) for index in range(len(parts)))
         return next((path_end for path_end in ends if path_end in self._tree_file_paths), path)
 
@@ -310,6 +312,7 @@ class ToolReports:
         """The latest counts of each group, from stations that are not agents."""
         latest: dict[str, Mapping[str, Any]] = {}
         for step in self.steps:
+            # What an agent counts of its own work is a claim
             if not self._is_agent(step.job):
                 latest |= {
                     group: counts for group, counts in facts_by_group(step.job).items() if group in GROUPS

@@ -83,6 +83,7 @@ class Stations(ListField):
 
     def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         value = super().read(reader, key, context)
+        # An empty list is as none; where its members are faulty, they were told by themselves
         return value if value or reader.given[key] else self.absent_value(reader, key, context)
 
     def absent_value(self, reader: Reader, key: str, context: ReadContext) -> Any:
@@ -324,6 +325,7 @@ class ParsedLine:
 
     @cached_property
     def ends_by_key(self) -> dict[str, End]:
+        # Before the declared ones: a line may give a built-in end a name of its own
         built_in = {key: End(key, kind) for key, kind in BUILT_IN_ENDS.items()}
         return {**built_in, **{end.key: end for end in self.ends}}
 

@@ -98,6 +98,7 @@ def _prompt_or_name(station: Station) -> str:
 
 def _stored_names(work: Work, kind: str) -> tuple[str, ...]:
     preset = agent_preset_or_none(work)
+    # Signed in on the runner it is lent that sign-in, and gets no key besides
     if preset is None or uses_runner_sign_in(work):
         return ()
     return preset.secrets if kind == SECRET else preset.environment
@@ -139,12 +140,14 @@ def _agent_problems(line: ParsedLine, station: Station, path: str) -> Iterator[P
     if uses_runner_sign_in(work) and preset.sign_in is None:
         message = _("nobody can be signed in with %(agent)s on a runner", agent=preset.name)
         yield Problem(f"{path}.sign_in", message, "choose a stored key, or another agent")
+    # With one of the two its runs would cost less than they do
     if (work.get("price_in") is None) != (work.get("price_out") is None):
         other = "price_in" if work.get("price_in") is None else "price_out"
         yield Problem(f"{path}.{other}", "is missing", "give both prices, or none")
     if work.get("allow") and not preset.limits_commands:
         message = _("%(agent)s cannot be limited to some commands", agent=preset.name)
         yield Problem(f"{path}.allow", message, "leave it empty, or choose another agent")
+    # A list that is ignored would look like protection
     if _cannot_ask(work):
         for key in (ASK, DENY, "unlisted"):
             if work.get(key):
