@@ -31,7 +31,7 @@ class ForeignSystem:
     as_yaml: bool = False
 
 
-def refusal_of_document_without_lists(name: str, *parts: str) -> Callable[[Any], Problem | None]:
+def fault_without_lists(name: str, *parts: str) -> Callable[[Any], Problem | None]:
     """Return a check that refuses a document of the system `name` with none of these lists: it is only a part
     of one."""
 
@@ -44,7 +44,7 @@ def refusal_of_document_without_lists(name: str, *parts: str) -> Callable[[Any],
     return fault_or_none
 
 
-def sign_of_keys(*keys: str) -> Sign:
+def has(*keys: str) -> Sign:
     """An object with all of these keys."""
     return lambda document: (
         keys[0] if isinstance(document, Mapping) and all(key in document for key in keys) else None

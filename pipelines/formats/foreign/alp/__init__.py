@@ -9,9 +9,9 @@ from pipelines.formats.foreign.alp.reader import read_assembly_line
 from pipelines.formats.foreign.alp.writer import write_assembly_line
 from pipelines.formats.foreign.system import (
     ForeignSystem,
+    fault_without_lists,
+    has,
     indexed_members,
-    refusal_of_document_without_lists,
-    sign_of_keys,
     sign_of_list_member,
 )
 
@@ -44,16 +44,16 @@ ALP: Final = ForeignSystem(
     name="ALP (Agentics)",
     what="an assembly line of ALP (Agentics)",
     signs=(
-        sign_of_keys("transitionRules"),
+        has("transitionRules"),
         sign_of_list_member("stations", "trigger"),
         sign_of_list_member("columns", "trigger"),
         sign_of_list_member("transitions", "fromStationId", "fromColumnId"),
         sign_of_list_member("", "fromStationId", "fromColumnId", "requiresApproval"),
         _rules_sign_or_none,
-        sign_of_keys("trigger", "id", "name"),
+        has("trigger", "id", "name"),
         _head_sign_or_none,
     ),
     read=read_assembly_line,
-    fault=refusal_of_document_without_lists("ALP (Agentics)", "stations", "columns"),
+    fault=fault_without_lists("ALP (Agentics)", "stations", "columns"),
     write=write_assembly_line,
 )

@@ -8,8 +8,8 @@ from pipelines.formats.foreign.contenox.reader import read_chain
 from pipelines.formats.foreign.contenox.writer import write_chain
 from pipelines.formats.foreign.system import (
     ForeignSystem,
-    refusal_of_document_without_lists,
-    sign_of_keys,
+    fault_without_lists,
+    has,
     sign_of_list_member,
 )
 
@@ -17,8 +17,8 @@ CONTENOX: Final = ForeignSystem(
     key="contenox",
     name="contenox",
     what="a task chain of contenox",
-    signs=(sign_of_list_member("tasks", "handler"), sign_of_keys("handler", "transition")),
+    signs=(sign_of_list_member("tasks", "handler"), has("handler", "transition")),
     read=read_chain,
-    fault=refusal_of_document_without_lists("contenox", "tasks"),
+    fault=fault_without_lists("contenox", "tasks"),
     write=write_chain,
 )

@@ -8,8 +8,8 @@ from pipelines.formats.foreign.flux.reader import read_playbook
 from pipelines.formats.foreign.flux.writer import write_playbook
 from pipelines.formats.foreign.system import (
     ForeignSystem,
-    refusal_of_document_without_lists,
-    sign_of_keys,
+    fault_without_lists,
+    has,
     sign_of_list_member,
 )
 
@@ -23,7 +23,7 @@ FLUX: Final = ForeignSystem(
         sign_of_list_member("rules", "severity", "onFail"),
     ),
     read=read_playbook,
-    fault=refusal_of_document_without_lists("Flux", "stages"),
+    fault=fault_without_lists("Flux", "stages"),
     write=write_playbook,
     as_yaml=True,
 )
@@ -32,8 +32,8 @@ FLUX_RECORD: Final = ForeignSystem(
     name="Flux",
     what="a record of Flux",
     signs=(
-        sign_of_keys("flux:signal"),
+        has("flux:signal"),
         sign_of_list_member("", "flux:signal"),
-        sign_of_keys("verdict", "run", "issue"),
+        has("verdict", "run", "issue"),
     ),
 )

@@ -6,7 +6,7 @@ from typing import Final
 
 from pipelines.formats.foreign.system import (
     ForeignSystem,
-    refusal_of_document_without_lists,
+    fault_without_lists,
     sign_of_list_member,
 )
 from pipelines.formats.foreign.vibe_factory.reader import read_workflow
@@ -23,6 +23,6 @@ VIBE_FACTORY: Final = ForeignSystem(
         sign_of_list_member("", "source_station_id"),
     ),
     read=read_workflow,
-    fault=refusal_of_document_without_lists("Vibe Factory", "stations"),
+    fault=fault_without_lists("Vibe Factory", "stations"),
     write=write_workflow,
 )
