@@ -86,6 +86,7 @@ def board_by_state(
     by_token = {card.token.pk: card for card in cards}
     for key, place in board_places.of.items():
         column = columns[key]
+        # Between the statements a position may have moved on
         column.cards = [by_token[token_id] for token_id in place.ids if token_id in by_token]
         column.count, column.oldest, column.worst = place.count, place.oldest, place.worst
     pauses = Pause.objects.filter(project__in=by_id, ended_at=None)
@@ -107,6 +108,7 @@ def board_and_line_work(
         row = lines[int(key)]
         row.project = by_id[row.project_id]
         rows.append(LineWork(row, place, spent.get(row.pk, NOTHING)))
+    # What is stuck waits for somebody; what is only much goes on by itself
     rows.sort(key=lambda work: (-work.stuck_count, -work.place.count, work.line.name))
     return board_of_open_tasks([], board_places, filters), rows
 

@@ -93,11 +93,13 @@ def count_station_matches(row: Line, line: ParsedLine, station: str) -> StationM
     """`line`: with the rules that are asked, stored or not; of its rules those that can be read. Two statements."""
     rules = [rule for rule in line.station(station).rules if rule.fault is None]
     matches = StationMatches({rule.id: RuleMatches() for rule in rules})
+    # Asked of the rules alone: with its gate most outcomes would wait for a person
     open_line = line_without_station_gate(line, station)
     # A bound on tests, not on outcomes: a station may have many rules
     for recorded in _recorded_outcomes(row, station, min(OUTCOMES, TESTS // max(len(rules), 1))):
         try:
             rule_answers = answers_of_tested_rules_or_none(open_line, recorded.situation, rules)
+        # Decided under another version, of which this line may have neither stations nor inputs
         except Malformed:
             matches.unread += 1
             continue
@@ -164,6 +166,7 @@ def _record_answer(
     rule_matches.failed += rule_answer.answer == ConditionAnswer.FAILED
     if rule_answer.answer in (ConditionAnswer.FAILED, ConditionAnswer.UNKNOWN):
         rule_matches.why = rule_matches.why or rule_answer.why
+    # The newest of all, until there is one that matches: that shows more
     if rule_matches.example is None or (matches and not rule_matches.example.matches):
         rule_matches.example = MatchExample(
             *_task_name_title_and_url(row, recorded), matches, _tested_operands_and_values(line, rule_answer)

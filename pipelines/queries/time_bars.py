@@ -46,6 +46,7 @@ def job_bars(job: Job, label: str = "") -> list[TimeBar]:
     begun = job.started_at
     if begun is None:
         return [TimeBar("queued", job.created_at, job.ended_at, label)]
+    # A runner that goes straight on starts its next job as it is made: no wait to draw
     waited = [TimeBar("queued", job.created_at, begun, label)] if begun - job.created_at > INSTANT else []
     tone: BarTone = "running"
     if job.kind in ("manual", "wait"):
@@ -63,6 +64,7 @@ def position_bars(token: Token, recorded: Iterable[TimeBar], fills: bool = True)
     """Return the bars of one position with the waits between them, and the wait that goes on. `fills`: False of a
     position whose branches go on meanwhile."""
     bars = sorted(recorded, key=lambda bar: bar.since)
+    # While its branches work, a forked position would seem to wait
     if not fills or not bars:
         return bars
     waits = [
@@ -94,6 +96,7 @@ def task_bars(
         for bar in position_bars(token, jobs.get(token.pk, ()), token.pk not in parents)
     ]
     for bar, token_id in sorted(of_tokens, key=lambda item: (item[0].since, item[1])):
+        # In its own lane as long as that is free, so that the eye can follow one branch
         lane = _preferred_or_free_lane(ends, bar.since, lane_of.get(token_id, 0))
         if lane == len(ends):
             ends.append(None)

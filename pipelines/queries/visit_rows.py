@@ -108,9 +108,11 @@ class TaskTimelineView:
 def task_timeline_view(view: TaskView) -> TaskTimelineView:
     rows = [*(_job_row(view, job) for job in view.jobs), *_visit_rows(view)]
     _add_waits(view, rows)
+    # A gate opens in the very instant in which its station ends, and stands below it
     rows.sort(key=lambda row: (row.since, row.shape == "gate"))
     latest = rows[-MOST:]
     earlier = len(rows) - len(latest)
+    # Where rows are left out, their time is, too: else half of the drawing would be empty
     begin = latest[0].since if earlier else view.task.created_at
     return TaskTimelineView(begin, latest, earlier, _round_bands(view))
 
@@ -149,6 +151,7 @@ def _visit_rows(view: TaskView) -> Iterable[VisitRow]:
             [visit_bar(visit, name)],
         )
         row.repeat = f"round {visit.round}" if visit.round > 1 else ""
+        # Of a visit whose events were purged the row itself says who decided
         marks = decisions.get(str(visit.pk)) or _decision_marks_of_visit(visit)
         row.remarks, row.visit_id = [mark.label for mark in marks], visit.pk
         row.marks = [mark for mark in marks if mark.tone]
@@ -195,9 +198,11 @@ def _add_waits(view: TaskView, rows: Sequence[VisitRow]) -> None:
 
 
 def _round_bands(view: TaskView) -> list[RoundBand]:
+    # A round ends when somebody sends back, not when the station begins anew
     turns = [visit.decided_at for visit in view.visits if visit.word in SENT_BACK and visit.decided_at]
     if not turns:
         return []
+    # Several gates may send back in one decision, which begins one round
     bounds = [view.task.created_at, *sorted(set(turns)), view.task.ended_at]
     return [
         RoundBand(number, since, until, _spending_between(view.jobs, since, until))

@@ -128,6 +128,7 @@ def _consequence_sentence(line: ParsedLine, position: SimulatedPosition, choice:
         return as_sentence(f"{station_name(line, position.station)} runs again")
     effect = consequence_text(line, decision.to_dict())
     after = _position_after_or_none(choice.taken.walk, position)
+    # A hold comes after the decision, so that the decision alone would say that it goes on
     return (after and hold_reason(line, after)) or as_sentence(effect)
 
 
@@ -143,6 +144,7 @@ def _resolution_consequence(line: ParsedLine, record: StepRecord) -> str:
     ]
     if record.decision is None and record.entered:
         effects.insert(0, f"{station_name(line, record.entered[0])} starts")
+    # Resolved, and still on hold: else it would read as if the task went on
     if not effects and record.walk.escalations:
         effects = ["another escalation is still open"]
     return " ".join(map(as_sentence, effects or ["nothing keeps the task from moving forward any more"]))
@@ -176,6 +178,7 @@ def outcome_form_or_none(line: ParsedLine, position: SimulatedPosition) -> dict[
 def _outcome_fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
     notes_by_path: dict[str, list[str]] = {}
     for path, words in _paths_read_with_reasons(line, station):
+        # One field can fill one place: what leads to several is left to the JSON
         if path_parts_or_none(path) is not None:
             notes_by_path.setdefault(path, [])
             notes_by_path[path] += [words] if words and words not in notes_by_path[path] else []

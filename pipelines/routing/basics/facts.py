@@ -152,6 +152,7 @@ def facts_with_claim(
     """The facts with one claim more. `kind`: `facts`, `report`, or `result` where a fact decided otherwise."""
     group = (facts or {}).get(CLAIMS, {})
     made = [*group.get("made", ()), {"kind": kind, **claim}]
+    # Copies: facts are shared with the situation that was stored
     return {**{key: dict(members) for key, members in (facts or {}).items()}, CLAIMS: {**group, "made": made}}
 
 

@@ -114,6 +114,7 @@ class Input:
 
 def _note_input_problems(reader: Reader, context: ReadContext) -> None:
     values = reader.values
+    # Both ways: a list at another type is a type that somebody forgot to change
     if (values["type"] == "choice") != bool(values["choices"]):
         reader.note("choices", "a choice lists its choices, no other type does")
     for rule, types in RULES.items():

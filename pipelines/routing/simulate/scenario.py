@@ -159,6 +159,7 @@ def read_step(data: Any, at: str) -> ScenarioStep:
     if kind in FLAGS and data[kind] is not True:
         raise Malformed(member_path(at, kind), "has to be true")
     if kind == "outcome":
+        # Only for what it refuses: the step keeps the outcome as it was written
         read_outcome(data["outcome"], member_path(at, "outcome"))
     answers = values.read_sequence(data.get("answers"), member_path(at, "answers"))
     read_facts({"answers": answers}, at)
@@ -192,6 +193,7 @@ def _read_details(kind: str, data: Any, at: str) -> dict[str, str]:
         raise Malformed(member_path(at, first), f"is longer than {LONGEST} characters")
     if kind == "resolve":
         values.read_word(details["word"], member_path(at, "word"), WORDS_TO_RESOLVE)
+        # One way or the other: a route that no word takes would be dropped without a word
         if ("route" in details) is not (details["word"] in ROUTED):
             message = (
                 "names a station" if details["word"] in ROUTED else f"stands only with {' or '.join(ROUTED)}"
@@ -211,6 +213,7 @@ def _read_votes(data: Any, at: str) -> dict[str, dict[str, str]]:
             raise Malformed(
                 member_path(member_path(at, "gates"), key), f"has to say one of {', '.join(WORDS)}"
             )
+    # A step that says nothing would be walked, and change nothing
     if data is not None and not votes:
         raise Malformed(member_path(at, "gates"), "is empty")
     return votes

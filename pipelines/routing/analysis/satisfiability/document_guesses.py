@@ -35,9 +35,11 @@ PATH, PART = 400, 8
 def guess_documents(base: Any, free: list[tuple[PathTest, bool]]) -> Iterator[Any]:
     """The document itself, then the document with something at each free path."""
     yield base
+    # Nothing can be laid over a single value without taking it away
     if not free or (type(base) not in (dict, list) and base is not MISSING):
         return
     spend_effort(PATH * len(free))
+    # Nothing at all first: most paths are true or false of what is not there
     options = [[MISSING, *_document_shapes(test, sign)] for test, sign in free]
     for tried, chosen in enumerate(product(*options)):
         if tried > MAX_TRIES:
@@ -125,6 +127,7 @@ def documents_with_leaf_at_path(path: str, leaf: Any, count: int = 1) -> Iterato
         else:
             shapes = [[shape] * count for shape in shapes]
             count = 1
+        # After each segment: two filters in a row would multiply them beyond any time
         shapes = shapes[:MAX_SHAPES]
     yield from shapes
 
@@ -140,6 +143,7 @@ def _path_segments(path: str) -> tuple[Any, ...]:
 
 
 def _with_hint(shape: Any, hint: dict[str, Any]) -> Any:
+    # What is asked for wins over what a filter may want of the same member
     return {**hint, **shape} if type(shape) is dict else hint or shape
 
 

@@ -121,6 +121,7 @@ def _read_eval(value: Any, path: str, problems: Problems, places: Collection[str
     op = reader.text("op", required=True)
     operand = reader.raw("value")
     reader.note_unknown_keys()
+    # That it is missing was told by `text`, and an empty one is no unknown word
     if "op" in reader.given and op != "range" and op not in operators.COMMON:
         reader.note(
             "op", unknown_word_message(op), expected_hint(op, _operator_labels((*operators.COMMON, "range")))
