@@ -23,6 +23,8 @@ from pipelines.web.live.routing import urlpatterns as sockets
 from pipelines.work.scheduler.scheduler import QUEUES
 
 PACKAGES = ("config", "pipelines", "reviews")
+# Libraries of extras: a release may be installed without them, and says so where somebody asks for what they do.
+OPTIONAL = ("mcp", "opentelemetry")
 # Programs of their own.
 PROGRAMS = ("__main__", "isolation_probe", ".demo.bin", ".migrations")
 IN_TEMPLATES = {
@@ -95,7 +97,12 @@ def _module_faults() -> Iterator[str]:
                 try:
                     importlib.import_module(module.name)
                 except Exception as error:  # noqa: BLE001  # whatever it says is the fault
-                    yield f"The module {module.name} cannot be loaded: {error}."
+                    if not _lacks_optional_library(error):
+                        yield f"The module {module.name} cannot be loaded: {error}."
+
+
+def _lacks_optional_library(error: Exception) -> bool:
+    return isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in OPTIONAL
 
 
 def _migration_faults() -> Iterator[str]:

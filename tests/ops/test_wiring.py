@@ -65,3 +65,11 @@ def test_check_notices_names_that_lead_nowhere(copy: Copy) -> None:
     assert done.returncode == 1
     for words in ("names the route task-knew", "names the component cart", "task-receipt"):
         assert words in done.stderr, done.stderr
+
+
+def test_check_accepts_an_installation_without_the_extra_mcp(copy: Copy) -> None:
+    # Found before the installed one, and as if there were none
+    absent = """raise ModuleNotFoundError("No module named 'mcp'", name="mcp")\n"""
+    (copy.folder / "mcp.py").write_text(absent)
+    done = start(copy, "check")
+    assert done.returncode == 0, done.stderr
