@@ -101,7 +101,7 @@ class ObservedRequestMiddleware(MiddlewareMixin):
     """Gives a request its id, and counts its answer with the time until it began (docs/metrics.md)."""
 
     def process_request(self, request: HttpRequest) -> None:
-        request.id = begin_request_id(request.headers.get(REQUEST_ID_HEADER, ""))  # type: ignore[attr-defined]
+        request.id = begin_and_return_request_id(request.headers.get(REQUEST_ID_HEADER, ""))  # type: ignore[attr-defined]
         request.began = time.perf_counter()  # type: ignore[attr-defined]
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -213,7 +213,7 @@ REQUEST_ID_HEADER: Final = "X-Request-ID"
 VALID_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def begin_request_id(sent: str) -> str:
+def begin_and_return_request_id(sent: str) -> str:
     """Return the id of a request: in its answer, in every line that is logged while it is served, and in what it says
     went wrong. `sent`: what a caller or a proxy sent as its own; what could not stand in a log as it is gets a new one
     instead."""

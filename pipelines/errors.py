@@ -27,7 +27,7 @@ class NotFound(Refused):
     says = "Not found here."
 
 
-def existing(rows: QuerySet[Any, Row], message: str = "") -> Row:
+def first_row_or_raise_not_found(rows: QuerySet[Any, Row], message: str = "") -> Row:
     """Return the first of these rows. Raises NotFound, with this message, where there is none."""
     row = rows.first()
     if row is None:

@@ -11,7 +11,7 @@ from pipelines import engine
 from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
 from pipelines.api.schemas import StrictBody
-from pipelines.errors import existing
+from pipelines.errors import first_row_or_raise_not_found
 from pipelines.models import Task, ToolPermission
 
 router = Operations("permissions", CHANGES)
@@ -66,7 +66,7 @@ def answer_permission(
     """The word of a person, for this one call. 409: somebody was faster, the agent waits no longer, or it is another
     call."""
     user = require_person(request.auth)
-    row = existing(ToolPermission.objects.filter(pk=permission, task=task))
+    row = first_row_or_raise_not_found(ToolPermission.objects.filter(pk=permission, task=task))
     row = engine.answer_tool_permission(
         row.pk, user=user, digest=payload.digest, allow=payload.allow, reason=payload.reason
     )

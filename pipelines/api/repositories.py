@@ -13,7 +13,7 @@ from pipelines import access
 from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import COSTS, PROJECT, Operations, action_required, costly_operation
 from pipelines.api.schemas import StrictBody
-from pipelines.errors import NotFound, existing
+from pipelines.errors import NotFound, first_row_or_raise_not_found
 from pipelines.models import HostNotice, Project, Repository, User
 from pipelines.people import code_host_notices, protections, repositories
 from pipelines.people.repositories import RepositorySettings
@@ -145,7 +145,9 @@ def put(request: Request, project: Project, name: str, payload: RepositoryPut) -
 def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protection:
     """Protect every repository of every project of the owner. The caller has the role Admin
     in all of them."""
-    project = existing(access.visible_projects_with_owner(request.auth).filter(owner__key=owner))
+    project = first_row_or_raise_not_found(
+        access.visible_projects_with_owner(request.auth).filter(owner__key=owner)
+    )
     of_owner = access.can_in_every_project_of_owner(request.auth, "repositories", project.owner)
     by, now = require_person(request.auth), timezone.now()
     protections.set_protection_for_all(
@@ -232,7 +234,9 @@ def _get_notice(repository: Repository, notice: int) -> HostNotice:
 
 
 def _get_repository(project: Project, name: str) -> Repository:
-    return existing(Repository.objects.select_related("project__owner").filter(project=project, name=name))
+    return first_row_or_raise_not_found(
+        Repository.objects.select_related("project__owner").filter(project=project, name=name)
+    )
 
 
 def _repository_out(

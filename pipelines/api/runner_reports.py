@@ -70,7 +70,7 @@ class ReportCall:
 def check_and_deliver_calls(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     """Return the answers, each in its place; a refusal is a value, and prevents no other call from being
     answered."""
-    tokens = accounts.find_runner_tokens({call.secret for call in calls}, timezone.now())
+    tokens = accounts.runner_token_by_secret({call.secret for call in calls}, timezone.now())
     facts_by_call = _facts_for_each_call(project, calls, tokens)
     checked: list[list[RunnerReport | ReportAnswer] | Refusal] = [
         _checked_reports(call, its, tokens.get(call.secret))

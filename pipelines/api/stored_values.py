@@ -12,7 +12,7 @@ from pipelines import access
 from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, PROJECT, Operations, action_required
 from pipelines.api.schemas import StrictBody
-from pipelines.errors import Forbidden, NotFound, existing
+from pipelines.errors import Forbidden, NotFound, first_row_or_raise_not_found
 from pipelines.models import Line, Owner, Project, StoredValue
 from pipelines.ports.vault import store
 from pipelines.ports.vault.credentials import repository_by_credential_value
@@ -86,7 +86,9 @@ def delete(request: Request, project: Project, name: str, place: Where = "projec
 
 def _value_place(request: Request, project: Project, where: Where, line: str) -> store.ValuePlace:
     if where == "line":
-        line_row = existing(project.lines.filter(key=line), "This project has no such line.")
+        line_row = first_row_or_raise_not_found(
+            project.lines.filter(key=line), "This project has no such line."
+        )
         return store.ValuePlace(line_row)
     if where == "owner" and not access.can_in_every_project_of_owner(request.auth, "secrets", project.owner):
         raise Forbidden(

@@ -12,7 +12,7 @@ from pipelines import access
 from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, action_required, saving_in_turn
 from pipelines.api.schemas import StrictBody
-from pipelines.errors import Invalid, existing
+from pipelines.errors import Invalid, first_row_or_raise_not_found
 from pipelines.lines import triggers
 from pipelines.lines.triggers import TriggerRequest
 from pipelines.models import Line, Project, Trigger, TriggerDelivery
@@ -217,7 +217,9 @@ def deliveries(
 def _get_trigger(line: Line, pk: int) -> Trigger:
     """Raises NotFound."""
     # 0 is nobody's: beyond a bigint PostgreSQL would refuse the number
-    return existing(queries.triggers_of_line(line).filter(pk=pk if 0 < pk <= LARGEST else 0))
+    return first_row_or_raise_not_found(
+        queries.triggers_of_line(line).filter(pk=pk if 0 < pk <= LARGEST else 0)
+    )
 
 
 def _trigger_request(payload: TriggerIn) -> TriggerRequest:

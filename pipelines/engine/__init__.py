@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.engine.commands.agents import change_agent, raise_trust_level, register_agent
 from pipelines.engine.commands.claims import (
     expire_lease,
-    requeue,
+    requeue_job_and_return_result,
     start_claimed_job_or_none,
     start_claimed_jobs,
 )
@@ -44,7 +44,7 @@ from pipelines.engine.commands.tool_permissions import (
 from pipelines.engine.commands.vote import vote
 from pipelines.engine.core.sampling_fallback import ask_about_every_task_after_revert
 from pipelines.engine.core.values import ENGINE, Actor, Report, ReportResult, VoteResult
-from pipelines.engine.deadlines import fire
+from pipelines.engine.deadlines import fire_due_time_and_return_result
 from pipelines.engine.migration.migrate import TaskMigration, migrate
 from pipelines.engine.migration.migration_batch import MigrateResult
 from pipelines.engine.migration.undo import MigrationUndo, undo_migration_of_tasks
@@ -82,7 +82,7 @@ __all__ = [
     "decide_held_tokens_again",
     "escalate",
     "expire_lease",
-    "fire",
+    "fire_due_time_and_return_result",
     "fork",
     "hold",
     "migrate",
@@ -99,7 +99,7 @@ __all__ = [
     "register_agent",
     "release",
     "report",
-    "requeue",
+    "requeue_job_and_return_result",
     "rerun_checks",
     "resolve_deadlock",
     "resolve_escalation",

@@ -207,14 +207,14 @@ BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.ids_o
 """Kinds that also need the locks of other tasks: which ones, by task id."""
 
 
-def fire(due_id: int, now: datetime | None = None) -> str:
+def fire_due_time_and_return_result(due_id: int, now: datetime | None = None) -> str:
     """Fire this due time. Returns `fired`, or `gone` when the row no longer exists under its task's lock
     (another worker was first, or what it waited for ended) or is not due. `now`: the database's clock, unless
     told."""
-    return run_in_transaction(partial(_fire, due_id, now))
+    return run_in_transaction(partial(_fire_due_time_and_return_result, due_id, now))
 
 
-def _fire(due_id: int, now: datetime | None) -> str:
+def _fire_due_time_and_return_result(due_id: int, now: datetime | None) -> str:
     # house §2: found without a lock, locked, and looked at again under it.
     entry = Due.objects.filter(pk=due_id).values_list("task_id", "kind").first()
     if entry is None:

@@ -13,7 +13,7 @@ from django.db.models import F, Sum
 
 from pipelines import access
 from pipelines.engine.core import payload
-from pipelines.errors import Conflict, Forbidden, Invalid, existing
+from pipelines.errors import Conflict, Forbidden, Invalid, first_row_or_raise_not_found
 from pipelines.lines import mentions
 from pipelines.models import Comment, Line, User
 from pipelines.ports.observers import LineHint, publish_committed_hints
@@ -171,7 +171,7 @@ def _comment_of_same_author_or_raise(known: Comment, line: Line, user: User) -> 
 
 
 def _checked_thread_to_answer(line: Line, pk: uuid.UUID) -> Comment:
-    row = existing(line.comments.filter(pk=pk))
+    row = first_row_or_raise_not_found(line.comments.filter(pk=pk))
     if row.parent_id is not None:
         raise Invalid.at("parent", "is itself an answer", "Answer the comment that started the thread.")
     if row.resolved_at is not None:
@@ -200,7 +200,9 @@ def _checked_text(text: str) -> str:
 
 def _get_comment(line: Line, pk: uuid.UUID, user: User) -> Comment:
     access.require_permission(user, "comment", line.project)
-    return existing(line.comments.select_for_update(of=("self",)).filter(pk=pk, deleted_at=None))
+    return first_row_or_raise_not_found(
+        line.comments.select_for_update(of=("self",)).filter(pk=pk, deleted_at=None)
+    )
 
 
 def _get_own_comment(line: Line, pk: uuid.UUID, user: User) -> Comment:

@@ -15,7 +15,7 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from pipelines.errors import Conflict, NotFound, existing
+from pipelines.errors import Conflict, NotFound, first_row_or_raise_not_found
 from pipelines.formats.drawings import NotTheDrawing, check_document_parts_are_placed_once, checked_svg
 from pipelines.lines.shipped_drawings import is_drawn_at_set_up, shipped_drawing_or_none
 from pipelines.models import Drawing, Line, Project
@@ -125,7 +125,7 @@ def store_drawing(row: Drawing, drawing: Mapping[str, Any]) -> None:
 def store_drawing_of_browser(project: Project, digest: str, drawing: Mapping[str, Any]) -> None:
     """Keep what a browser drew because no Node runs here. :raises NotFound: no page asked for it; Conflict: it is
     drawn, or the server draws it; NotTheDrawing"""
-    row = existing(Drawing.objects.filter(project=project, digest=digest), NOT_REQUESTED)
+    row = first_row_or_raise_not_found(Drawing.objects.filter(project=project, digest=digest), NOT_REQUESTED)
     if row.wide:
         raise Conflict("This line is drawn already. Reload the page.")
     if path_of_node_program_or_empty():

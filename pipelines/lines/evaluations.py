@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from procrastinate.types import JSONDict
 
 from pipelines import access
-from pipelines.errors import Conflict, Invalid, existing
+from pipelines.errors import Conflict, Invalid, first_row_or_raise_not_found
 from pipelines.lines import trials
 from pipelines.models import Delivery, Job, Line, LineEvaluation, Purpose, StationTrial, User
 from pipelines.ports import audit, clock, queue
@@ -175,7 +175,7 @@ def evaluations_of_line(line: Line) -> list[LineEvaluation]:
 def get_evaluation(line: Line, evaluation: int) -> LineEvaluation:
     """Raises NotFound."""
     trials.close_lost_trials(clock.now())
-    return existing(
+    return first_row_or_raise_not_found(
         LineEvaluation.objects.filter(line=line, pk=evaluation).select_related("by", "line__project")
     )
 

@@ -42,7 +42,7 @@ def _notify_of_project(project: Project, now: datetime) -> None:
     if not begun:
         return
     gates = line_and_gate_names_by_figure(project)
-    people = sorted(roles_of_project(project.pk).members_with_role(MANAGER))
+    people = sorted(roles_of_project(project.pk).members_with_role_by_id(MANAGER))
     observers.emit_consequences(
         *(_health_breach(figure, gates, project, person, now) for figure in begun for person in people)
     )

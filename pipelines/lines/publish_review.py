@@ -241,16 +241,22 @@ def _migrate_tasks(
         )
     except (Conflict, Forbidden, Invalid) as refused:
         return PublishResult(
-            version, not_migrated=_record_not_migrated(line, version, refused.detail, confirmation, user)
+            version,
+            not_migrated=_record_reason_of_no_migration_and_return_it(
+                line, version, refused.detail, confirmation, user
+            ),
         )
     except DatabaseError as fault:
         return PublishResult(
-            version, not_migrated=_record_not_migrated(line, version, str(fault), confirmation, user)
+            version,
+            not_migrated=_record_reason_of_no_migration_and_return_it(
+                line, version, str(fault), confirmation, user
+            ),
         )
     return PublishResult(version, made)
 
 
-def _record_not_migrated(
+def _record_reason_of_no_migration_and_return_it(
     line: Line, version: LineVersion, why: str, confirmation: Confirmation, user: User
 ) -> str:
     data: dict[str, Any] = {

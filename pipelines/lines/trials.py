@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from pipelines import access
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core import payload
-from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, existing
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, first_row_or_raise_not_found
 from pipelines.lines.publishing import LineArchived
 from pipelines.models import Job, Line, Purpose, StationTrial, User
 from pipelines.ports import audit, clock, queue
@@ -134,7 +134,9 @@ def _trial_inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
 def _checked_source_job_id_or_none(line: Line, station: str, job: int | None) -> int | None:
     if job is None:
         return None
-    job_row = existing(_done_station_runs(line, station).filter(pk=job), "This station has no such run.")
+    job_row = first_row_or_raise_not_found(
+        _done_station_runs(line, station).filter(pk=job), "This station has no such run."
+    )
     return job_row.pk
 
 
@@ -172,7 +174,7 @@ def newest_trial_or_none(line: Line, user: User, station: str) -> StationTrial |
 
 def get_trial(line: Line, user: User, trial: int) -> StationTrial:
     """Their own. Raises NotFound."""
-    return existing(_own_trials(line, user).filter(pk=trial))
+    return first_row_or_raise_not_found(_own_trials(line, user).filter(pk=trial))
 
 
 def _own_trials(line: Line, user: User):  # type: ignore[no-untyped-def]  # a queryset

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from pipelines.engine.moves.absences import stand_in_by_absent_by_project
-from pipelines.errors import Invalid, existing
+from pipelines.errors import Invalid, first_row_or_raise_not_found
 from pipelines.models import Absence, Membership, Project, User
 from pipelines.ports import audit
 
@@ -53,7 +53,9 @@ def set_absence(
 @transaction.atomic
 def end_absence(user: User, absence: int, *, now: datetime) -> None:
     """Raises NotFound."""
-    absence_row = existing(Absence.objects.filter(user=user, pk=absence).select_related("project"))
+    absence_row = first_row_or_raise_not_found(
+        Absence.objects.filter(user=user, pk=absence).select_related("project")
+    )
     absence_row.delete()
     audit.record_administrative_act(
         "absence.ended",

@@ -195,10 +195,10 @@ def _record_token_use(token: ApiToken, now: datetime) -> None:
 
 def find_runner_token(secret: str, now: datetime) -> ApiToken | None:
     """Return the valid runner token of this secret, with its project and owner; None if there is none."""
-    return find_runner_tokens([secret], now).get(secret)
+    return runner_token_by_secret([secret], now).get(secret)
 
 
-def find_runner_tokens(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
+def runner_token_by_secret(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
     """{secret: its token} of those that are a runner's and in force. Runners ask all the time: one statement that the
     server keeps."""
     # What cannot be a token of ours costs no query

@@ -9,7 +9,7 @@ from allauth.account.forms import default_token_generator
 from allauth.account.utils import user_pk_to_url_str
 from django.db import transaction
 
-from pipelines.errors import Conflict, Forbidden, existing
+from pipelines.errors import Conflict, Forbidden, first_row_or_raise_not_found
 from pipelines.models import Group, Membership, Project, Role, User
 from pipelines.people import accounts, invitations
 from pipelines.ports import audit, observers
@@ -96,7 +96,9 @@ def _lock_member_unless_last_admin(project: Project, member: int, *, stays_admin
     # All admins are locked, so that two who demote each other do not leave none.
     admins = Membership.objects.select_for_update().filter(project=project, roles__contains=[Role.ADMIN])
     admin_ids = {admin.pk for admin in admins}
-    membership = existing(Membership.objects.filter(project=project, pk=member).select_related("user"))
+    membership = first_row_or_raise_not_found(
+        Membership.objects.filter(project=project, pk=member).select_related("user")
+    )
     if admin_ids == {membership.pk} and not stays_admin:
         raise LastAdmin
     return membership

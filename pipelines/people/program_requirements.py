@@ -34,7 +34,7 @@ WITHOUT_LOCK = "npm install --no-package-lock --legacy-peer-deps"
 LISTED = "an operator lists it in GATELINE_PRIVATE_HOSTS."
 
 
-def requirement_checks(
+def named_checks_of_requirements(
     repository: Repository, proposal: Proposal, guard: Guard, workers: Sequence[Worker]
 ) -> Iterator[tuple[Check, Callable[[], ConnectionFact]]]:
     """Yield what there is to look for, and the look. An image has programs of its own."""

@@ -22,8 +22,8 @@ from pipelines.models import Line, Project, Repository, User, Worker
 from pipelines.models.repositories import repository_name
 from pipelines.people import allowed_folders
 from pipelines.people.program_requirements import (
+    named_checks_of_requirements,
     needed_programs_fact_or_none,
-    requirement_checks,
     serving_runners,
 )
 from pipelines.ports import audit
@@ -359,7 +359,7 @@ def _proposal_need_results(
 ) -> list[dict[str, Any]]:
     return [
         run_timed_check(name, look).to_dict()
-        for name, look in requirement_checks(repository, proposal, guard, workers)
+        for name, look in named_checks_of_requirements(repository, proposal, guard, workers)
     ]
 
 

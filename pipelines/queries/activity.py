@@ -118,7 +118,7 @@ def read_activity(projects: Sequence[Project], filters: ActivityFilter) -> Activ
     events = list(
         Event.objects.filter(pk__among=ids).select_related("task").defer("task__context", "task__variables")
     )
-    names = actor_names.actor_labels([*(event.actor for event in events), *(act.actor for act in acts)])
+    names = actor_names.label_by_actor([*(event.actor for event in events), *(act.actor for act in acts)])
     items = [
         *_task_items(events, by_id, lines, names),
         *(_published_item(row, by_id, lines) for row in published),

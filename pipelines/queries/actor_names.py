@@ -19,7 +19,7 @@ class ActorLabel:
 ENGINE = ActorLabel("engine", "Gateline")
 
 
-def actor_labels(actors: Iterable[str]) -> dict[str, ActorLabel]:
+def label_by_actor(actors: Iterable[str]) -> dict[str, ActorLabel]:
     """Return the names of actors with one query per kind of actor, however many events there are."""
     actors = set(actors)
     requested = set(actors)

@@ -49,7 +49,7 @@ def acts_as_flat_dicts(rows: QuerySet[AdministrativeAct]) -> Iterator[dict[str, 
     for act in rows.iterator(chunk_size=500):
         # Few people do most of it: each is looked up once
         if act.actor not in names:
-            names |= actor_names.actor_labels([act.actor])
+            names |= actor_names.label_by_actor([act.actor])
         yield {
             "at": act.at.isoformat(),
             "actor": act.actor,

@@ -20,7 +20,7 @@ from pipelines.queries.board_rows import (
 from pipelines.queries.failure_causes import error_line_by_run
 from pipelines.queries.join_waits import join_wait_sentence_by_token
 from pipelines.queries.unanswered_questions import unanswered_sentence_by_token
-from pipelines.queries.usage import NOTHING, Spending, spending_of_tasks
+from pipelines.queries.usage import NOTHING, Spending, spending_by_task_id
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine, Station
@@ -131,7 +131,7 @@ def _spending_by_task(tokens: Sequence[Token]) -> dict[int, Spending]:
     pinned = {token.task.pinned_id for token in tokens}
     costly = {version_id for version_id in pinned if any(map(may_cost, versions.by_id(version_id).stations))}
     tasks = {token.task_id for token in tokens if token.task.pinned_id in costly}
-    return spending_of_tasks(tasks) if tasks else {}
+    return spending_by_task_id(tasks) if tasks else {}
 
 
 def _last_job_by_token(token_ids: Iterable[int]) -> dict[int, Job]:

@@ -91,7 +91,7 @@ def has_failed_station_run(job: Job) -> bool:
     return job.purpose == Purpose.STATION and job.state == Job.State.DONE and job.result in FAILED
 
 
-def failure_causes(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, FailureCause]:
+def failure_cause_by_run_id(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, FailureCause]:
     """Return the causes of the runs that failed, by the id of the run; one statement. `among`: all runs of
     their task, to be counted."""
     runs = {job.pk: job for job in jobs if has_failed_station_run(job)}
@@ -159,12 +159,12 @@ def cause_of_last_run_or_none(jobs: Iterable[Job]) -> FailureCause | None:
     """Return the cause of the run of a task that was done last, where it failed."""
     done = [job for job in jobs if job.purpose == Purpose.STATION and job.ended_at]
     last = max(done, key=lambda job: (job.ended_at, job.pk), default=None)
-    return failure_causes([last], done).get(last.pk) if last else None
+    return failure_cause_by_run_id([last], done).get(last.pk) if last else None
 
 
 def error_line_by_run(jobs: Iterable[Job]) -> dict[int, str]:
     """The first error of each, else its last line, by the id of the run."""
-    by_job = failure_causes(jobs).values()
+    by_job = failure_cause_by_run_id(jobs).values()
     return {cause.job: cause.error or cause.lines[-1] for cause in by_job if cause.error or cause.lines}
 
 

@@ -71,7 +71,7 @@ class TimelineItem:
 
 def timeline_items_newest_first(task: Task, events: Sequence[Event], now: datetime) -> list[TimelineItem]:
     """Newest first."""
-    items = feed_items_oldest_first(task, events, actor_names.actor_labels(event.actor for event in events))
+    items = feed_items_oldest_first(task, events, actor_names.label_by_actor(event.actor for event in events))
     _fill_in_durations(items, events, task.ended_at or now, ended=task.ended_at is not None)
     return items[::-1]
 

@@ -39,7 +39,7 @@ from pipelines.ports.terms import SHIPPED
 from pipelines.queries import versions
 from pipelines.queries.failures import FailureReason, failure_reason_by_task, last_words_by_token
 from pipelines.queries.home_lines import WORKING, HomeLines, busiest_live_lines
-from pipelines.queries.late import late_condition, overrunning_since
+from pipelines.queries.late import late_condition, overrun_since_by_task_id
 from pipelines.queries.tasks import WAITING, displayed_status_counts_by_line
 from pipelines.queries.unmerged import unmerged_condition
 from pipelines.routing.sentences.names import station_names, target_name
@@ -259,7 +259,7 @@ def troubled_positions(
     )
     on_hold = Q(status=Status.HELD) & ~Q(wait__has_key="paused")
     visible_projects = list(projects)
-    overrunning = overrunning_since(Task.objects.filter(project__in=visible_projects), now)
+    overrunning = overrun_since_by_task_id(Task.objects.filter(project__in=visible_projects), now)
     at_work_too_long = Q(status=Status.RUNNING, task__in=overrunning)
     overdue = overdue_condition(now, "task__") | Q(Exists(overdue_visits))
     bad = Q(status=Status.STUCK) | on_hold | at_work_too_long | overdue

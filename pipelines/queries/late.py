@@ -17,7 +17,7 @@ def late_condition(tasks: QuerySet[Task], now: datetime) -> Q:
     overdue_visits = GateVisit.objects.filter(overdue_condition(Now()), state=GateVisit.State.OPEN).order_by()
     passed = Task.objects.filter(overdue_condition(Now()), ended_at__isnull=True).order_by()
     # Each part by an index of what has a due time; with OR every open task is read.
-    overrunning = Task.objects.filter(pk__in=overrunning_since(tasks, now)).order_by()
+    overrunning = Task.objects.filter(pk__in=overrun_since_by_task_id(tasks, now)).order_by()
     parts = passed.values("pk").union(overdue_visits.values("task"), overrunning.values("pk"), all=True)
     return Q(ended_at__isnull=True, pk__in=parts)
 
@@ -34,7 +34,7 @@ class OverrunningJob:
     expected: float
 
 
-def overrunning_since(tasks: QuerySet[Task], now: datetime) -> dict[int, datetime]:
+def overrun_since_by_task_id(tasks: QuerySet[Task], now: datetime) -> dict[int, datetime]:
     """Return the tasks with work that takes longer than is expected of its station, by id, each with the instant at
     which it should have ended."""
     overrunning: dict[int, datetime] = {}

@@ -29,13 +29,13 @@ def rank_by_rule(line: ParsedLine, line_id: int) -> dict[str, int]:
     return {
         rule: rank
         for station in line.stations
-        for rule, rank in ranks_of_counts(
+        for rule, rank in rank_by_rule_id(
             {station_rule.id: counts.get(station_rule.id, 0) for station_rule in station.rules}
         ).items()
     }
 
 
-def ranks_of_counts(counts: Mapping[str, int]) -> dict[str, int]:
+def rank_by_rule_id(counts: Mapping[str, int]) -> dict[str, int]:
     """Return the ranks of the rules of one station. Rules that are hardly apart share a rank."""
     most_first = sorted(counts.items(), key=lambda pair: -pair[1])
     rank_by_rule = {rule: 0 for rule, _ in most_first[:1]}

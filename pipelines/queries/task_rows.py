@@ -50,7 +50,7 @@ def read_task_rows(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
         "artifacts": list(_artifact_rows(artifacts, done)),
         "handoffs": [bulk_rows.row_from_json(Handoff, handoff) for handoff in latest],
         "pauses": list(_pause_rows(pauses)),
-        **_linked_tasks(task.project, others),
+        **_linked_tasks_by_kind_of_link(task.project, others),
     }
 
 
@@ -82,7 +82,7 @@ def _pause_rows(records: Any) -> Iterator[Pause]:
         yield row
 
 
-def _linked_tasks(project: Project, records: Any) -> dict[str, list[Task]]:
+def _linked_tasks_by_kind_of_link(project: Project, records: Any) -> dict[str, list[Task]]:
     """Group them by how they are linked; all are of one project."""
     linked: dict[str, list[Task]] = {"depends_on": [], "needed_by": [], "followed_by": []}
     for other in records:

@@ -136,7 +136,7 @@ def _timelines_of_cards(
         cards_by_task[card.task.pk].append(card)
     tasks = {card.task.pk: card.task for card in cards} | {card.task.pk: card.task for card in board.ended}
     begin = _begin_of_time_axis([task.created_at for task in tasks.values()], now, hours)
-    bars = _bars_of_tasks(tasks, begin)
+    bars = _bars_by_task_id(tasks, begin)
     open_rows = [
         TaskTimeline(
             tasks[pk], bars.get(pk, ()), of_task, line_name=tasks[pk].line.name if names_lines else ""
@@ -155,7 +155,7 @@ def _begin_of_time_axis(created: Iterable[datetime], now: datetime, hours: int |
     return min(max(oldest, now - timedelta(hours=DEFAULT_HOURS)), now - timedelta(minutes=1))
 
 
-def _bars_of_tasks(tasks: Mapping[int, Task], since: datetime) -> dict[int, list[TimeBar]]:
+def _bars_by_task_id(tasks: Mapping[int, Task], since: datetime) -> dict[int, list[TimeBar]]:
     """Return the bars of these tasks that reach into the time since then; three statements, however many tasks."""
     ids = list(tasks)
     if not ids:

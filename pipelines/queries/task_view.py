@@ -32,12 +32,12 @@ from pipelines.queries import task_rows, usage, versions
 from pipelines.queries import why as whys
 from pipelines.queries.environment_preparation import PreparationProgress, preparation_progress_by_job
 from pipelines.queries.environments import task_repository_or_none
-from pipelines.queries.failure_causes import FailureCause, cause_of_last_run_or_none, failure_causes
+from pipelines.queries.failure_causes import FailureCause, cause_of_last_run_or_none, failure_cause_by_run_id
 from pipelines.queries.history import TimelineItem, timeline_items_newest_first
 from pipelines.queries.join_waits import join_wait_sentence_by_token
 from pipelines.queries.positions import PositionView
 from pipelines.queries.unanswered_questions import unanswered_sentence_by_token
-from pipelines.queries.unclaimable_jobs import unclaimed_sentences
+from pipelines.queries.unclaimable_jobs import unclaimed_sentence_by_token_id
 from pipelines.queries.usage import Spending
 from pipelines.routing.decide.approval import with_extra_votes
 from pipelines.routing.document.line import ParsedLine
@@ -189,12 +189,12 @@ class TaskView:
         last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
         open_visits = self.open_visits
         joined = join_wait_sentence_by_token(self.tokens)
-        resting = timed_wait_sentences(last) | unclaimed_sentences(
+        resting = timed_wait_sentence_by_token_id(last) | unclaimed_sentence_by_token_id(
             self.task, self._last_job_of_queued_tokens(last)
         )
         resting |= unanswered_sentence_by_token(self.task.project, self.tokens)
         stopped = (Status.STUCK, Status.BLOCKED)
-        failed = failure_causes(
+        failed = failure_cause_by_run_id(
             (last[token.pk] for token in self.tokens if token.status in stopped and token.pk in last),
             self.jobs,
         )
@@ -344,7 +344,7 @@ def _short_text(value: Any) -> str:
 # Positions that wait for a time (`work.kind: wait`): until when, as a sentence.
 
 
-def timed_wait_sentences(last: Mapping[int, Job]) -> dict[int, ProblemAndRemedy]:
+def timed_wait_sentence_by_token_id(last: Mapping[int, Job]) -> dict[int, ProblemAndRemedy]:
     """{token id: sentence}. `last`: the last job of each token."""
     waits = {job.pk: token for token, job in last.items() if job.kind == "wait" and job.state == "running"}
     if not waits:

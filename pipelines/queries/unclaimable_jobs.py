@@ -108,7 +108,7 @@ def _unclaimed_stations(queued_work: Sequence[QueuedWork], most: int | None) -> 
     return [Unclaimed(work, number, sentence) for (work, sentence), number in counted if number]
 
 
-def unclaimed_sentences(task: Task, last: Mapping[int, Job]) -> dict[int, ProblemAndRemedy]:
+def unclaimed_sentence_by_token_id(task: Task, last: Mapping[int, Job]) -> dict[int, ProblemAndRemedy]:
     """{token id: why nobody does it now, and what would help}. `last`: the last job of each token."""
     queued = {token: job for token, job in last.items() if job.state == Job.State.QUEUED}
     if not queued:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipelines.models import Job, Purpose, Status, Task
 from pipelines.queries import versions
-from pipelines.queries.failure_causes import FailureCause, failure_causes, has_failed_station_run
+from pipelines.queries.failure_causes import FailureCause, failure_cause_by_run_id, has_failed_station_run
 from pipelines.queries.observed_facts import fact_groups, findings_words
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.sentences.names import station_name
@@ -46,7 +46,7 @@ def unresolved_runs_of_undelivered_task(task: Task, jobs: Iterable[Job]) -> list
 def unresolved_findings_of_runs(task: Task, jobs: Iterable[Job]) -> list[UnresolvedFindings]:
     """Return what each of these stations reports, in words."""
     line, runs = versions.by_id(task.pinned_id), unresolved_runs_of_undelivered_task(task, jobs)
-    failed = failure_causes(runs)
+    failed = failure_cause_by_run_id(runs)
     return [
         UnresolvedFindings(
             station_name(line, job.station), findings_words(_finding_counts(job)), failed.get(job.pk)

@@ -136,7 +136,7 @@ def cost_of_task(task_id: int, excluded_job: int | None = None) -> float | int:
     return int(total) if total == total.to_integral_value() else float(total)
 
 
-def spending_of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
+def spending_by_task_id(task_ids: Iterable[int]) -> dict[int, Spending]:
     """Return the spending of each of these tasks that reported anything."""
     return _spending_sums("job.task_id", OF_TASKS, [list(task_ids)])
 

@@ -39,7 +39,7 @@ def new_storage_name(digest: str) -> str:
     return f"{storage_path(digest)}.{uuid.uuid4().hex[:12]}"
 
 
-def save_bytes(storage: ArtifactStore, digest: str, file: BinaryIO) -> str:
+def save_bytes_and_return_name(storage: ArtifactStore, digest: str, file: BinaryIO) -> str:
     """Store the bytes, without the database; the name under which they are. Nobody else has this name, so what a full
     disk cut off can be removed again.
 
@@ -59,7 +59,7 @@ def has_room(storage: ArtifactStore, folder: Path) -> bool:
         # With bytes in it: an empty file fits on a full disk, too
         probe.write_bytes(bytes(PIECE))
         with probe.open("rb") as file:
-            storage.delete(save_bytes(storage, probe.name, file))
+            storage.delete(save_bytes_and_return_name(storage, probe.name, file))
     except OSError:
         return False
     finally:
@@ -100,7 +100,7 @@ def store_upload(project: Project, name: str, file: BinaryIO, by: str, now: date
 def _store_bytes(measured: Measured, file: BinaryIO, now: datetime) -> None:
     if not keep_and_return_stored_digests([measured.digest]):
         file.seek(0)
-        stored = save_bytes(artifact_storage(), measured.digest, file)
+        stored = save_bytes_and_return_name(artifact_storage(), measured.digest, file)
         record_blobs({measured.digest: (measured.size, stored)}, now)
 
 

@@ -28,7 +28,7 @@ from pipelines.work.git import checkout, trees
 from pipelines.work.git.lfs.large_files import CONFIG
 from pipelines.work.git.lfs.pointers import Pointer, tree_pointers
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.git.submodules.modules import MODULES, submodule_pins, tree_modules
+from pipelines.work.git.submodules.modules import MODULES, pinned_commit_by_path, tree_modules
 from pipelines.work.outgoing.authorities import SETTING, configured_authorities, set_trusted_authorities
 from tests.outgoing.authority import company_authority
 from tests.work.large.conftest import TOKEN, Visits
@@ -82,12 +82,12 @@ def worked_on(folder: Path, place: Path, by_name: dict[str, Path], host: GitHost
     with closing(Repo(str(folder / "host" / f"{name}.git"))) as repo:
         head = repo[repo.refs[MAIN]]
         assert isinstance(head, Commit) and head.tree.decode() == landed.tree == visits.state.tree
-        after = trees.tree_leaves(repo.object_store, head.tree)
+        after = trees.leaf_by_path_of_tree(repo.object_store, head.tree)
         missing = [
             p for p, one in tree_pointers(repo.object_store, after).items() if one.oid not in host.objects
         ]
         assert not missing, missing
-        assert submodule_pins(after) == submodule_pins(ready.files)
+        assert pinned_commit_by_path(after) == pinned_commit_by_path(ready.files)
     return " | ".join((name, *map(str, counts), f"{seconds:.1f}", landed.commit[:7]))
 
 
@@ -98,14 +98,14 @@ def serve(target: Path, place: Path, by_name: dict[str, Path], host: GitHost) ->
         head = source[source.head()]
         assert isinstance(head, Commit)
         files = dict(present_files(source, head))
-        pins, modules = submodule_pins(files), tree_modules(old, files) if MODULES in files else {}
+        pins, modules = pinned_commit_by_path(files), tree_modules(old, files) if MODULES in files else {}
         for path in pins:
             # Where nobody has the submodule, it is taken out
             if path not in modules or not serve_submodule(
                 target.parent, modules[path].url, by_name, pins[path]
             ):
                 files.pop(path)
-        pins = submodule_pins(files)
+        pins = pinned_commit_by_path(files)
         store = repo.object_store
         for _path, (mode, sha) in files.items():
             if mode != trees.SUBMODULE:
@@ -169,7 +169,7 @@ def check_files(repo: Repo, files: dict[str, trees.Leaf], workspace: Path, host:
     """Check that a station finds each file, the content of each large one, and a commit in each submodule."""
     for path, pointer in tree_pointers(repo.object_store, files).items():
         assert (workspace / path).read_bytes() == host.objects[pointer.oid], path
-    for path, pin in submodule_pins(files).items():
+    for path, pin in pinned_commit_by_path(files).items():
         with closing(Repo(str(workspace / path))) as own:
             assert own.head() == pin, path
     for path, (mode, sha) in files.items():

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import BigIntegerField, CharField, QuerySet
 
-from pipelines.errors import Conflict, Forbidden, Invalid, existing
+from pipelines.errors import Conflict, Forbidden, Invalid, first_row_or_raise_not_found
 from pipelines.models import GateVisit, Membership, User
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.ports import clock
@@ -68,7 +68,7 @@ def ask_requester_in_open_review(visit: GateVisit, user: User, text: str) -> Rev
 @transaction.atomic
 def answer_question(visit: GateVisit, question: int, user: User, text: str) -> ReviewQuestion:
     """Raises NotFound, Forbidden (somebody else was asked), Invalid (path `text`), Conflict (answered before)."""
-    stored_question = existing(
+    stored_question = first_row_or_raise_not_found(
         ReviewQuestion.objects.select_for_update().filter(pk=question, visit=visit),
         "This question does not exist.",
     )

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines import access
-from pipelines.errors import existing
+from pipelines.errors import first_row_or_raise_not_found
 from pipelines.models import User
 from pipelines.ports import audit
 from reviews.models import ChannelConnection, ChatAccount, ChatCode
@@ -30,7 +30,7 @@ def chats_user_could_decide_in(user: User) -> QuerySet[ChannelConnection]:
 
 def replace_code_that_links_chat(user: User, connection: int) -> str:
     """Create a code that links a chat account; the previous one is void. Raises NotFound."""
-    stored_connection = existing(chats_user_could_decide_in(user).filter(pk=connection))
+    stored_connection = first_row_or_raise_not_found(chats_user_could_decide_in(user).filter(pk=connection))
     code = secrets.token_urlsafe(12)
     ChatCode.objects.update_or_create(
         connection=stored_connection,
@@ -75,7 +75,7 @@ def link_account_by_valid_code_or_none(
 def unlink_own_chat_account(user: User, pk: int) -> None:
     """Raises NotFound."""
     with transaction.atomic():
-        chat_account = existing(
+        chat_account = first_row_or_raise_not_found(
             ChatAccount.objects.select_related("connection__project").filter(user=user, pk=pk)
         )
         _record_chat_account_in_audit("chat.unlinked", user, chat_account.connection, chat_account.account)

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import BigIntegerField, CharField, DateTimeField, Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from pipelines.errors import Conflict, Forbidden, Invalid, existing
+from pipelines.errors import Conflict, Forbidden, Invalid, first_row_or_raise_not_found
 from pipelines.formats.evidence.trees.remark_location import (
     CHANGED,
     GONE,
@@ -265,7 +265,7 @@ def record_own_resolution_in_this_round(visit: GateVisit, user: User, remark: in
     """
     if visit.state != GateVisit.State.OPEN:
         raise Conflict("This review is closed.")
-    stored_remark = existing(
+    stored_remark = first_row_or_raise_not_found(
         remarks_up_to_visit_with_was_sent(visit).exclude(visit=visit).filter(pk=remark, was_sent=True),
         "This remark does not exist.",
     )

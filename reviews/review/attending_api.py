@@ -8,7 +8,7 @@ from pipelines import access
 from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
 from pipelines.api.schemas import StrictBody
-from pipelines.errors import Conflict, NotFound, existing
+from pipelines.errors import Conflict, NotFound, first_row_or_raise_not_found
 from pipelines.models import GateVisit, Task, User
 from reviews.attention import questions, snoozes
 from reviews.models import ReviewQuestion
@@ -49,7 +49,7 @@ def release(request: Request, task: Task, gate: str) -> None:
 def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
     """List the questions of all rounds, the oldest first."""
     require_person(request.auth)
-    visit = existing(
+    visit = first_row_or_raise_not_found(
         task.gate_visits.filter(gate=gate).select_related("task").order_by("-opened_at"),
         "The task has not been at this gate.",
     )
@@ -87,7 +87,9 @@ def answer(
     if not 0 < question < 2**63:
         raise NotFound("This question does not exist.")
     row = ReviewQuestion.objects.filter(pk=question, task=stored_task, gate=gate)
-    stored_question = existing(row.select_related("visit__task__project"), "This question does not exist.")
+    stored_question = first_row_or_raise_not_found(
+        row.select_related("visit__task__project"), "This question does not exist."
+    )
     return QuestionOut.from_question(
         questions.answer_question(stored_question.visit, question, user, payload.text)
     )

@@ -196,7 +196,7 @@ def test_the_end_of_another_line_from_saving_to_its_start(world: World, mine: st
     world.report(source)
     at = f"/{made['id']}"
     assert ask(world, mine, "POST", f"{at}/try")[1]["title"] == "Fix the door"
-    assert line_end_starts.start_task_after_end(made["id"], source.pk) == "started"
+    assert line_end_starts.start_task_after_end_and_return_outcome(made["id"], source.pk) == "started"
     [row] = ask(world, mine, "GET", f"{at}/deliveries")[1]
     assert (row["key"], row["outcome"]) == (source.name, "started")
     status, refused = ask(world, mine, "PUT", at, {"kind": "line_end", "options": options | {"line": "line"}})

@@ -20,7 +20,9 @@ def manifest_of(files: Mapping[str, bytes]) -> list[dict[str, Any]]:
     known, stored = storage.keep_and_return_stored_digests(digests.values()), {}
     for path, digest in digests.items():
         if digest not in known and digest not in stored:
-            name = storage.save_bytes(storage.artifact_storage(), digest, io.BytesIO(files[path]))
+            name = storage.save_bytes_and_return_name(
+                storage.artifact_storage(), digest, io.BytesIO(files[path])
+            )
             stored[digest] = (len(files[path]), name)
     storage.record_blobs(stored, timezone.now())
     return [

@@ -32,7 +32,7 @@ def hand_over(world: World, task: Task, **files: bytes) -> None:
     for name, data in files.items():
         digest = hashlib.sha256(data).hexdigest()
         if not storage.keep_and_return_stored_digests([digest]):
-            stored = storage.save_bytes(storage.artifact_storage(), digest, io.BytesIO(data))
+            stored = storage.save_bytes_and_return_name(storage.artifact_storage(), digest, io.BytesIO(data))
             storage.record_blobs({digest: (len(data), stored)}, timezone.now())
         Artifact.objects.create(
             task=task, job=world.started(task), name=name.replace("__", "."), blob_id=digest

@@ -344,7 +344,7 @@ def i5_rejected_before_it_was_due(world: World) -> None:
     task = due(world, "reject")
     [row] = Due.objects.filter(task=task)
     Due.objects.update(due_at=timezone.now())
-    engine.fire(row.pk)
+    engine.fire_due_time_and_return_result(row.pk)
 
 
 def i8_due_time_after_its_gate(world: World) -> None:

@@ -39,7 +39,7 @@ def drive(world: World, task: Task) -> None:
             return
         if job.kind == "wait":
             due = Due.objects.get(task=task, job=job)
-            if engine.fire(due.pk, now=due.due_at) != "fired":
+            if engine.fire_due_time_and_return_result(due.pk, now=due.due_at) != "fired":
                 return
             continue
         following = engine.start_claimed_job_or_none(job.pk, world.claim())

@@ -122,7 +122,11 @@ def test_what_keeps_it_from_running_stops_the_clock(world: World, time: Clock, w
         job = world.started(task)
         time.goes(5)
         assert job.lease_key is not None
-        lost = world.lose(task) if way == "lose" else engine.requeue(job.pk, job.attempt, job.lease_key)
+        lost = (
+            world.lose(task)
+            if way == "lose"
+            else engine.requeue_job_and_return_result(job.pk, job.attempt, job.lease_key)
+        )
         assert lost == "requeued"
     elif way == "hold":
         token = world.token(task)

@@ -120,7 +120,7 @@ def let_a_time_come(_world: World, task: Task, _chance: random.Random) -> None:
         past = timezone.now() - timedelta(seconds=1)
         Due.objects.filter(pk=due.pk).update(due_at=past)
         GateVisit.objects.filter(task=task, due_at__isnull=False).update(due_at=past)
-        engine.fire(due.pk)
+        engine.fire_due_time_and_return_result(due.pk)
 
 
 def lose_a_worker(world: World, task: Task, _chance: random.Random) -> None:

@@ -99,7 +99,7 @@ def test_a_reported_job_cannot_be_lost(world: World, task: Task) -> None:
 def test_a_planned_stop_counts_no_attempt(world: World, task: Task) -> None:
     job = world.started(task)
     assert job.lease_key is not None
-    assert engine.requeue(job.pk, job.attempt, job.lease_key) == "requeued"
+    assert engine.requeue_job_and_return_result(job.pk, job.attempt, job.lease_key) == "requeued"
     again = world.started(task)
     assert (again.pk, again.attempt) == (job.pk, 1)
     assert again.lease_key != job.lease_key

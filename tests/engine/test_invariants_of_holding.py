@@ -43,7 +43,7 @@ def come(task: Task, kind: str) -> None:
     past = timezone.now() - timedelta(seconds=1)
     Due.objects.filter(task=task, kind=kind).update(due_at=past)
     Escalation.objects.filter(task=task).update(due_at=past)
-    engine.fire(Due.objects.get(task=task, kind=kind).pk)
+    engine.fire_due_time_and_return_result(Due.objects.get(task=task, kind=kind).pk)
 
 
 def blocked(world: World) -> Task:

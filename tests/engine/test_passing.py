@@ -219,7 +219,7 @@ def test_waits_that_are_over_are_bounded_too_and_the_clock_goes_on(world: World)
     task = world.start(world.line(chain(pass_through.MOST + 3, kind="wait", work=ELAPSED)))
     go_on(world, task)
     assert world.at(task) == [f"s{pass_through.MOST + 1}"]
-    assert engine.fire(Due.objects.get(task=task).pk) == "fired"
+    assert engine.fire_due_time_and_return_result(Due.objects.get(task=task).pk) == "fired"
     assert world.status(task) == "completed"
     assert find_violations([task.pk]) == []
 

@@ -67,7 +67,7 @@ def purge(world: World, *, most: int = 50, record: int | None = 40, file: int | 
 def keep_file(task: Task, content: bytes, at: str = "report.txt") -> str:
     """Store a file as an artifact of the task's first job, and in the snapshot after it."""
     digest, job = hashlib.sha256(content).hexdigest(), task.jobs.order_by("pk")[0]
-    name = storage.save_bytes(storage.artifact_storage(), digest, ContentFile(content))
+    name = storage.save_bytes_and_return_name(storage.artifact_storage(), digest, ContentFile(content))
     storage.record_blobs({digest: (len(content), name)}, timezone.now())
     Artifact.objects.create(task=task, job=job, name=at, blob_id=digest)
     entry = {"path": at, "mode": 0o644, "digest": digest, "size": len(content)}

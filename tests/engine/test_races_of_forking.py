@@ -77,7 +77,7 @@ def against_a_vote(world: World, version: LineVersion) -> Task:
 def against_the_time_of_a_gate(world: World, version: LineVersion) -> Task:
     task = signing(world, version)
     due = come(task, "gate")
-    fired, made = at_once([partial(engine.fire, due.pk), forking(world, task)])
+    fired, made = at_once([partial(engine.fire_due_time_and_return_result, due.pk), forking(world, task)])
     assert (fired, world.status(task)) == ("fired", "failed")
     return forked_once(task, made, "build")
 

@@ -78,7 +78,9 @@ def late(world: World, version: LineVersion) -> tuple[Task, Callable[[], Any]]:
     task = world.start(version)
     world.started(task)
     stay(task, 3600)
-    return task, partial(engine.fire, Due.objects.get(task=task, kind="deadlock").pk)
+    return task, partial(
+        engine.fire_due_time_and_return_result, Due.objects.get(task=task, kind="deadlock").pk
+    )
 
 
 def locked(world: World, version: LineVersion) -> tuple[Task, Callable[[], Any]]:

@@ -116,7 +116,7 @@ def against_a_vote(world: World, version: LineVersion) -> Task:
 def against_the_time_of_a_gate(world: World, version: LineVersion) -> Task:
     task = signing(world, version)
     due = come(task, "gate")
-    fired, moved = at_once([partial(engine.fire, due.pk), moving(world, task)])
+    fired, moved = at_once([partial(engine.fire_due_time_and_return_result, due.pk), moving(world, task)])
     one_move(task, moved, rival=fired == "fired")
     assert world.status(task) == ("failed" if fired == "fired" else "queued")
     return task
@@ -127,7 +127,9 @@ def against_a_time(world: World, version: LineVersion) -> Task:
     world.vote(task, "approve", by=world.reviewer)
     assert world.at(task) == ["rest"]
     due = come(task, "wait")
-    fired, moved = at_once([partial(engine.fire, due.pk), moving(world, task, "build")])
+    fired, moved = at_once(
+        [partial(engine.fire_due_time_and_return_result, due.pk), moving(world, task, "build")]
+    )
     one_move(task, moved, rival=fired == "fired")
     assert world.at(task) == (["ship"] if fired == "fired" else ["build"])
     return task

@@ -80,7 +80,9 @@ def against_the_time_of_a_gate(world: World, version: LineVersion) -> Task:
     task = world.start(version)
     world.report(task)
     due = come(task, "gate")
-    fired, _paused = at_once([partial(engine.fire, due.pk), pausing(world, version)])
+    fired, _paused = at_once(
+        [partial(engine.fire_due_time_and_return_result, due.pk), pausing(world, version)]
+    )
     timers.run_due_timers_and_triggers()
     assert world.status(task) == ("failed" if fired == "fired" else "awaiting_review")
     resumed(world, version)

@@ -64,7 +64,7 @@ def come(task: Task, kind: str) -> Due:
 
 def forked(world: World, version: LineVersion) -> Task:
     task = resting(world, version)
-    engine.fire(come(task, "wait").pk)
+    engine.fire_due_time_and_return_result(come(task, "wait").pk)
     assert world.at(task) == ["left", "right"]
     return task
 
@@ -115,13 +115,13 @@ def cancelling(task: Task) -> Callable[[], Any]:
 def a_time_comes_for_two_workers(world: World, version: LineVersion) -> None:
     task = resting(world, version)
     due = come(task, "wait").pk
-    assert sorted(at_once([partial(engine.fire, due)] * 2)) == ["fired", "gone"]
+    assert sorted(at_once([partial(engine.fire_due_time_and_return_result, due)] * 2)) == ["fired", "gone"]
     assert world.at(task) == ["left", "right"]
 
 
 def a_time_comes_against_cancel(world: World, version: LineVersion) -> None:
     task = resting(world, version)
-    at_once([partial(engine.fire, come(task, "wait").pk), cancelling(task)])
+    at_once([partial(engine.fire_due_time_and_return_result, come(task, "wait").pk), cancelling(task)])
     assert (world.status(task), Due.objects.filter(task=task).count()) == ("cancelled", 0)
 
 
@@ -129,7 +129,7 @@ def vote_against_its_time(world: World, version: LineVersion) -> None:
     task = signing(world, version)
     due, visit = come(task, "gate"), world.visit(task)
     vote = partial(world.vote, task, by=world.reviewer, visit=visit)
-    voted, fired = at_once([vote, partial(engine.fire, due.pk)])
+    voted, fired = at_once([vote, partial(engine.fire_due_time_and_return_result, due.pk)])
     visit.refresh_from_db()
     late = isinstance(voted, Conflict)
     assert (fired, visit.word) == (("fired", "reject") if late else ("gone", "approve"))
@@ -142,7 +142,7 @@ def resolved_against_its_breach(world: World, version: LineVersion) -> None:
     raised = engine.escalate(task.pk, user=world.operator, trigger="help", reason="Look.")
     due = come(task, "escalation")
     resolve = partial(engine.resolve_escalation, raised.pk, user=world.admin, word="go_on", reason="Done.")
-    _, fired = at_once([resolve, partial(engine.fire, due.pk)])
+    _, fired = at_once([resolve, partial(engine.fire_due_time_and_return_result, due.pk)])
     breaches = int(fired == "fired")
     kinds = world.kinds(task)
     told = [kinds.count(f"escalation.{word}") for word in ("opened", "breached", "resolved")]
@@ -207,7 +207,7 @@ def answered_against_cancel(world: World, version: LineVersion) -> None:
 def a_gates_time_against_cancel(world: World, version: LineVersion) -> None:
     task = signing(world, version)
     due, visit = come(task, "gate"), world.visit(task)
-    at_once([partial(engine.fire, due.pk), cancelling(task)])
+    at_once([partial(engine.fire_due_time_and_return_result, due.pk), cancelling(task)])
     visit.refresh_from_db()
     assert (visit.state, visit.word) in {("decided", "reject"), ("closed", "")}
     assert world.status(task) in ("failed", "cancelled")
@@ -216,7 +216,9 @@ def a_gates_time_against_cancel(world: World, version: LineVersion) -> None:
 def a_breach_against_cancel(world: World, version: LineVersion) -> None:
     task = asked(world, version)
     raised = engine.escalate(task.pk, user=world.operator, trigger="help", reason="Look.")
-    _, fired = at_once([cancelling(task), partial(engine.fire, come(task, "escalation").pk)])
+    _, fired = at_once(
+        [cancelling(task), partial(engine.fire_due_time_and_return_result, come(task, "escalation").pk)]
+    )
     raised.refresh_from_db()
     assert (raised.state, raised.how, world.status(task)) == ("resolved", "ended", "cancelled")
     assert Incident.objects.filter(task=task).count() == (fired == "fired")
@@ -228,7 +230,7 @@ def voted_against_a_breach(world: World, version: LineVersion) -> None:
     visit = world.visit(task)
     raised = engine.escalate(task.pk, user=world.operator, trigger="help", reason="Look.")
     back = partial(world.vote, task, "send_back", by=world.reviewer, reason="Once more.", visit=visit)
-    at_once([back, partial(engine.fire, come(task, "escalation").pk)])
+    at_once([back, partial(engine.fire_due_time_and_return_result, come(task, "escalation").pk)])
     assert (world.at(task), world.status(task)) == (["merge"], "held")
     engine.resolve_escalation(raised.pk, user=world.admin, word="go_on", reason="Done.")
     assert world.status(task) == "queued"

@@ -43,7 +43,7 @@ def test_what_is_not_due_is_left_alone(world: World) -> None:
     task = gated(world, "remind")
     assert timers.run_due_timers_and_triggers() == {}
     [due] = Due.objects.all()
-    assert engine.fire(due.pk) == "gone"
+    assert engine.fire_due_time_and_return_result(due.pk) == "gone"
     assert world.status(task) == "awaiting_review"
     assert timers.run_due_timers_and_triggers(now=timezone.now() + timedelta(hours=2), limit=1) == {
         "fired": 1

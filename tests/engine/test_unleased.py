@@ -29,7 +29,7 @@ def due_of(task: Task) -> Due:
 
 def fire(task: Task) -> str:
     due = due_of(task)
-    return engine.fire(due.pk, due.due_at)
+    return engine.fire_due_time_and_return_result(due.pk, due.due_at)
 
 
 def test_a_wait_holds_no_worker_and_goes_on_when_its_time_has_come(world: World) -> None:
@@ -121,7 +121,7 @@ def test_a_branch_waits_while_the_others_work(world: World) -> None:
 def test_two_firings_of_one_wait_move_once(world: World) -> None:
     task = world.start(world.line(stations=[waiting(**{"for": "1h"}), "ship"]))
     due = due_of(task)
-    assert [engine.fire(due.pk, due.due_at) for _ in range(2)] == ["fired", "gone"]
+    assert [engine.fire_due_time_and_return_result(due.pk, due.due_at) for _ in range(2)] == ["fired", "gone"]
     assert world.at(task) == ["ship"]
 
 

@@ -87,7 +87,7 @@ def test_what_is_changed_stands_in_the_audit_and_wakes_who_waits(world: World, s
     coder.refresh_from_db()
     (changed, _added) = coder.events.all()
     assert (changed.kind, changed.data) == ("changed", {"required_checks": ["tests"], "trust": {}})
-    assert engine.fire(Due.objects.get(task=task).pk) == "fired"
+    assert engine.fire_due_time_and_return_result(Due.objects.get(task=task).pk) == "fired"
     assert world.at(task) == ["code"]
 
 

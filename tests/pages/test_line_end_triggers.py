@@ -62,7 +62,7 @@ def test_one_is_saved_and_both_tasks_lead_to_each_other(world: World, signed_in:
         "only_if": "",
     }
     source = built(world)
-    assert line_end_starts.start_task_after_end(trigger.pk, source.pk) == "started"
+    assert line_end_starts.start_task_after_end_and_return_outcome(trigger.pk, source.pk) == "started"
     task = Task.objects.get(line__key="line")
     page = text(client.get(at(world, "line-triggers", "line")))
     for words in ("After a task of Build completes", "End of another line", "outputs.summary", "Ended"):

@@ -54,7 +54,7 @@ def test_a_program_that_calls_no_model_has_no_cost_at_all(world: World, signed_i
     client = signed_in(world.viewer)
     page = text(client.get(at(world, "task", task.name)))
     assert "no price" not in page and "<dt>Cost</dt>" not in page
-    assert usage.spending_of_tasks([task.pk]) == {}
+    assert usage.spending_by_task_id([task.pk]) == {}
 
 
 @pytest.mark.wide

@@ -30,7 +30,7 @@ EVEN = {"path": "$.n", "op": "exists"}
     ],
 )
 def test_rules_are_ranked_where_they_clearly_differ(counts: dict[str, int], ranks: dict[str, int]) -> None:
-    assert rule_ranks.ranks_of_counts(counts) == ranks
+    assert rule_ranks.rank_by_rule_id(counts) == ranks
 
 
 @pytest.mark.django_db

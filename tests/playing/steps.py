@@ -57,7 +57,7 @@ def _reported(stage: Stage, token: Token, job: Job, outcome: dict[str, Any], by:
     if job.kind == "wait":
         # Its time comes, whatever the script says it waited for.
         due = Due.objects.get(job=job)
-        engine.fire(due.pk, due.due_at)
+        engine.fire_due_time_and_return_result(due.pk, due.due_at)
         return job.station
     station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
     name = by or str((station.work.get("agent") if station else "") or job.station)
@@ -206,7 +206,7 @@ def _after(stage: Stage, played: ScriptStep) -> str:
         if due is None or _until(stage, due) > until:
             break
         stage.passed = max(stage.passed, _until(stage, due))
-        engine.fire(due.pk, due.due_at + TICK)
+        engine.fire_due_time_and_return_result(due.pk, due.due_at + TICK)
     stage.passed = until
     return "the clock"
 

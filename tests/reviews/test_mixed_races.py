@@ -134,7 +134,7 @@ class Arena:
         return self._post(self.operator, f"{self._at(visit.task)}/cancel", {"reason": "No"})
 
     def due(self, visit: GateVisit) -> Ask:
-        return partial(engine.fire, Due.objects.get(visit=visit).pk)
+        return partial(engine.fire_due_time_and_return_result, Due.objects.get(visit=visit).pk)
 
     def push(self, visit: GateVisit) -> Ask:
         said = engine.ObservedPush(f"{visit.pk.hex:0>40}", "rosa", (), 1, True)

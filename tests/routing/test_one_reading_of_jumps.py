@@ -14,7 +14,7 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Finish, Move
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import ParsedLine, read_line
-from pipelines.routing.guarantees.ways_out import ways_out
+from pipelines.routing.guarantees.ways_out import ways_out_by_station
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import start_task
 from pipelines.routing.simulate.walk_steps import take_step
@@ -75,7 +75,9 @@ def test_all_read_alike_where_work_may_jump(block: int) -> None:
         }
         assert decided == may, (seed, revision)
         assert {place for place in places if simulated(line, place)} == may, (seed, revision)
-        assert {way.target for way in ways_out(LintSubject(line))[line.start] if way.by == "jump"} == may
+        assert {
+            way.target for way in ways_out_by_station(LintSubject(line))[line.start] if way.by == "jump"
+        } == may
         stations = may & {*line.stations_by_key}
         assert stations <= LintSubject(line).keys_reached_from_start and stations <= {
             key for key, most in max_entries_by_station(LintSubject(line)).items() if most

@@ -229,4 +229,6 @@ def test_a_job_waits_for_no_worker_when_its_secret_is_stored(world: World, put: 
     assert unclaimable_jobs.count_unclaimable() == 1
     put(world.project.owner, "API", CANARY, by=world.admin)
     assert unclaimable_jobs.count_unclaimable() == 0
-    assert unclaimable_jobs.unclaimed_sentences(task, {world.token(task).pk: world.job(task)}) == {}
+    assert (
+        unclaimable_jobs.unclaimed_sentence_by_token_id(task, {world.token(task).pk: world.job(task)}) == {}
+    )

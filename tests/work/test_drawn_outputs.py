@@ -155,9 +155,9 @@ def through_a_model(draw: Random, text: Text) -> TextOutput:
     words = text.text
     while words:
         size = draw.randint(1, 40)
-        answer.add_chunk({"choices": [{"delta": {"content": words[:size]}}]})
+        answer.add_chunk_and_return_text({"choices": [{"delta": {"content": words[:size]}}]})
         words = words[size:]
-    answer.add_chunk({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    answer.add_chunk_and_return_text({"choices": [{"delta": {}, "finish_reason": "stop"}]})
     return reply_output(answer.reply(), KEYS)
 
 

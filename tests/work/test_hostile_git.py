@@ -286,7 +286,7 @@ def test_a_few_trees_that_make_billions_of_files_are_refused(
             outer.add(bytes([name]), FOLDER, inner.id)
         inner = outer
     store.add_object(inner)
-    for walk in (trees.tree_leaves, partial(checkout.write_tree_into_folder, folder=tmp_path)):
+    for walk in (trees.leaf_by_path_of_tree, partial(checkout.write_tree_into_folder, folder=tmp_path)):
         with pytest.raises(GitRefused, match="more than 1000 files and folders"):
             walk(store, inner.id)
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from pipelines.models import Job, Repository, Worker
-from pipelines.queries.unclaimable_jobs import count_unclaimable, unclaimed_sentences
+from pipelines.queries.unclaimable_jobs import count_unclaimable, unclaimed_sentence_by_token_id
 from pipelines.work import images
 from pipelines.work.images import Images
 from pipelines.work.outgoing.endpoint import Outgoing
@@ -197,11 +197,11 @@ def test_a_runner_without_podman_leaves_it_and_the_task_says_so(
     drive(bench, task, isolation=Isolation("none"), repository_roots=(str(bench.base.parent),))
     job = Job.objects.get(task=task)
     assert job.state == Job.State.QUEUED
-    said = unclaimed_sentences(task, {job.token_id: job})[job.token_id]
+    said = unclaimed_sentence_by_token_id(task, {job.token_id: job})[job.token_id]
     assert said.text == "No active runner has podman or docker, which the images of this repository take."
     assert count_unclaimable() == 1
     make_worker(offers=["kind:command", "images"])
-    assert count_unclaimable() == 0 and not unclaimed_sentences(task, {job.token_id: job})
+    assert count_unclaimable() == 0 and not unclaimed_sentence_by_token_id(task, {job.token_id: job})
 
 
 def test_a_docker_without_its_daemon_brings_nothing(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def tickets() -> list[dict[str, int]]:
 
 
 def start_all() -> list[str]:
-    return [line_end_starts.start_task_after_end(**ticket) for ticket in tickets()]
+    return [line_end_starts.start_task_after_end_and_return_outcome(**ticket) for ticket in tickets()]
 
 
 def log(trigger: Trigger) -> list[tuple[str, str, str]]:
@@ -213,7 +213,7 @@ def test_a_worker_starts_it_and_survives_a_fault(world: World, monkeypatch: pyte
     def broken(*_arguments: object) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr(line_end_starts, "start_task_after_end", broken)
+    monkeypatch.setattr(line_end_starts, "start_task_after_end_and_return_outcome", broken)
     asyncio.run(ticket_tasks.start_after(**second))
     assert [outcome for _key, outcome, _detail in log(trigger)] == ["started", "failed"]
     assert Trigger.objects.get().paused_at is not None

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from pipelines.management.commands.worker import worker_config
 from pipelines.models import Job, Token, Worker
-from pipelines.queries.unclaimable_jobs import unclaimed_sentences
+from pipelines.queries.unclaimable_jobs import unclaimed_sentence_by_token_id
 from pipelines.routing.document.kinds import KINDS
 from pipelines.work.processes.isolation import Isolation
 from pipelines.work.processes.isolation_choice import ChosenIsolation
@@ -48,7 +48,7 @@ def test_commands_wait_for_a_runner_and_all_else_goes_on(world: World, bench: Be
     drive(bench, task, programs=False)
     assert done(task, "begin").state == "done" and world.job(task).state == "queued"
     last = {job.token_id: job for job in Job.objects.filter(task=task).order_by("pk")}
-    why = unclaimed_sentences(task, last)[Token.objects.get(task=task).pk]
+    why = unclaimed_sentence_by_token_id(task, last)[Token.objects.get(task=task).pk]
     assert "No active runner runs programs" in str(why.text) and "Add a runner" in str(why.remedy)
     page = runners_page(world)
     assert "Runs no programs" in page and "The server runs no programs itself." in page

@@ -123,16 +123,21 @@ def test_what_a_person_chooses_or_a_station_names_needs_no_default_model() -> No
 def test_labels_owners_and_a_worker_of_before_count(world: World) -> None:
     task = started(world, CHAT, labels=["gpu"])
     Worker.objects.update(labels=["cpu"])
-    assert "label gpu" in str(unclaimable_jobs.unclaimed_sentences(task, last(task)).popitem()[1].text)
+    assert "label gpu" in str(
+        unclaimable_jobs.unclaimed_sentence_by_token_id(task, last(task)).popitem()[1].text
+    )
     Worker.objects.update(labels=["gpu"], owners=["somebody"])
-    assert "serves this project" in unclaimable_jobs.unclaimed_sentences(task, last(task)).popitem()[1].text
+    assert (
+        "serves this project"
+        in unclaimable_jobs.unclaimed_sentence_by_token_id(task, last(task)).popitem()[1].text
+    )
     Worker.objects.update(owners=None)
-    assert unclaimable_jobs.unclaimed_sentences(task, last(task)) == {}
+    assert unclaimable_jobs.unclaimed_sentence_by_token_id(task, last(task)) == {}
     Worker.objects.update(offers=["kind:chat", MODEL_SERVER])
     make_worker(offers=["kind:chat", MODEL_SERVER, DEFAULT_MODEL])
     assert (
         "everything that this station needs"
-        in unclaimable_jobs.unclaimed_sentences(task, last(task)).popitem()[1].text
+        in unclaimable_jobs.unclaimed_sentence_by_token_id(task, last(task)).popitem()[1].text
     )
     assert unclaimable_jobs.count_unclaimable() == 1
 

@@ -15,7 +15,7 @@ from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.spec.handler_io import Attempt
 from pipelines.work.storage import artifact_storage
 from pipelines.work.worker.attempt_io import Packed
-from pipelines.work.worker.secret_files import file_stamps, outcome_and_packed_without_secret_files
+from pipelines.work.worker.secret_files import file_stamp_by_path, outcome_and_packed_without_secret_files
 from pipelines.work.workspaces import picture_of_workspace
 from tests.factories import World
 from tests.vault.conftest import Put, key_file, put
@@ -95,7 +95,7 @@ def test_a_link_that_was_written_anew_counts(tmp_path: Path, how: str) -> None:
         place.symlink_to("elsewhere")
     else:
         place.write_text("plain")
-    stood = file_stamps(attempt.workspace)
+    stood = file_stamp_by_path(attempt.workspace)
     place.unlink()
     place.symlink_to(TOKEN)
     packed = Packed((), {}, picture_of_workspace(attempt.workspace))

@@ -15,7 +15,7 @@ from django.urls import reverse
 from pipelines import engine
 from pipelines.models import Job, Role, Task, Worker
 from pipelines.people import projects
-from pipelines.queries.unclaimable_jobs import unclaimed_sentences
+from pipelines.queries.unclaimable_jobs import unclaimed_sentence_by_token_id
 from pipelines.work.config import WorkerConfig
 from pipelines.work.processes.isolation import Isolation, isolation_places, link_folders
 from pipelines.work.transport.local.worker_offer import CurrentOffer
@@ -65,7 +65,7 @@ def waits(world: World, task: Task) -> str:
     """Why its program is not started, as its page says it."""
     job = Job.objects.filter(task=task).order_by("-pk").first()
     assert job is not None
-    sentence = unclaimed_sentences(task, {job.token_id: job}).get(job.token_id)
+    sentence = unclaimed_sentence_by_token_id(task, {job.token_id: job}).get(job.token_id)
     return str(sentence.text) if sentence else ""
 
 

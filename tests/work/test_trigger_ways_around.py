@@ -195,7 +195,7 @@ def after(world: World, by: User, source: str = "first", line: Any = None) -> Tr
 def end(world: World, task: Task, **more: Any) -> None:
     """Let a task end, and start what waits for that."""
     world.report(task, **more)
-    line_end_starts.start_task_after_end(**tickets()[-1])
+    line_end_starts.start_task_after_end_and_return_outcome(**tickets()[-1])
 
 
 def end_that_they_wait_for(world: World, mallory: User) -> None:

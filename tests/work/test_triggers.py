@@ -420,7 +420,7 @@ def test_a_change_while_it_starts_waits_or_comes_first(world: World) -> None:
     for _ in range(5):
         trigger = schedule(world, version)
         acts = (
-            partial(starting.start_due_trigger, trigger.pk, NIGHT),
+            partial(starting.start_due_trigger_and_return_outcome, trigger.pk, NIGHT),
             partial(triggers.set_paused, trigger, True, by=world.operator),
         )
         with ThreadPoolExecutor(2) as threads:

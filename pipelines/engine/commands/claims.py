@@ -82,16 +82,20 @@ def expire_lease(job_id: int, attempt: int, lease: UUID) -> str:
     """Handle an expired lease. Returns `requeued` (attempt + 1, with a new ticket), `ended` (that was the last
     attempt: the outcome is cancelled with `lease_lost` and routed like any other) or `kept` (renewed or reported in
     the meantime)."""
-    return run_in_transaction(partial(_take_back_job, job_id, attempt, lease, expired=True))
+    return run_in_transaction(partial(_take_back_job_and_return_result, job_id, attempt, lease, expired=True))
 
 
-def requeue(job_id: int, attempt: int, lease: UUID, after: float = 0.0) -> str:
+def requeue_job_and_return_result(job_id: int, attempt: int, lease: UUID, after: float = 0.0) -> str:
     """Give back the job of a worker that stops as planned, or that looks again `after` seconds. Returns `requeued`,
     without counting an attempt, or `kept`, see `expire_lease`."""
-    return run_in_transaction(partial(_take_back_job, job_id, attempt, lease, expired=False, after=after))
+    return run_in_transaction(
+        partial(_take_back_job_and_return_result, job_id, attempt, lease, expired=False, after=after)
+    )
 
 
-def _take_back_job(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: float = 0.0) -> str:
+def _take_back_job_and_return_result(
+    job_id: int, attempt: int, lease: UUID, *, expired: bool, after: float = 0.0
+) -> str:
     batch = Batch.of_jobs([job_id])
     job = batch.jobs.get(job_id)
     if job is None or (job.state, job.attempt, job.lease_key) != (Job.State.RUNNING, attempt, lease):

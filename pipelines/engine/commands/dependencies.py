@@ -14,7 +14,7 @@ from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves.pausing import WORKING, hold_token_and_its_job, release_matching_holds
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.statements import LOCK_DEPENDENCIES
-from pipelines.errors import Conflict, Invalid, existing
+from pipelines.errors import Conflict, Invalid, first_row_or_raise_not_found
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import observers
@@ -53,7 +53,7 @@ def wait_for_tasks(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
 
     Raises NotFound, Conflict (it has ended), Invalid (path `depends_on[…]`).
     """
-    task = existing(Task.objects.select_related("project").filter(pk=task_id))
+    task = first_row_or_raise_not_found(Task.objects.select_related("project").filter(pk=task_id))
     others = tasks_named_in_project(task.project, names)
     if any(other.pk == task.pk for other in others):
         raise Invalid.at("depends_on", "a task cannot wait for itself")

@@ -25,7 +25,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.fold import row_folded_from_events
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
-from pipelines.errors import Conflict, Invalid, existing
+from pipelines.errors import Conflict, Invalid, first_row_or_raise_not_found
 from pipelines.models import ENDED, Event, Job, Purpose, Task, User
 from pipelines.queries import versions
 from pipelines.queries.retention import refuse_deleted_files
@@ -174,7 +174,9 @@ def _living_or_ended_position_ids(tokens: Mapping[int, Mapping[str, Any]]) -> li
 def _fork_request(
     task_id: int, user: User | Actor, at: int | None, position: int | None, station: str, reason: str
 ) -> ForkRequest:
-    old = existing(Task.objects.select_related("project", "line", "pinned", "requester").filter(pk=task_id))
+    old = first_row_or_raise_not_found(
+        Task.objects.select_related("project", "line", "pinned", "requester").filter(pk=task_id)
+    )
     refuse_deleted_files(old)
     moment = task_moment(old, at)
     place = _chosen_or_only_position(moment, position)

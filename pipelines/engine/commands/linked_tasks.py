@@ -16,7 +16,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import escalations
-from pipelines.errors import Conflict, Invalid, existing
+from pipelines.errors import Conflict, Invalid, first_row_or_raise_not_found
 from pipelines.models import ENDED, Event, Job, Purpose, Task
 from pipelines.queries import versions
 from pipelines.queries.retention import refuse_deleted_files
@@ -39,7 +39,9 @@ def start_retry_task(task_id: int, *, station: str, actor: Actor, reason: str = 
 
     Raises NotFound, Conflict (it has not ended; another retry from there is open; a file of it has expired), Purged
     (its files are deleted), Invalid (path `station`)."""
-    old = existing(Task.objects.select_related("project", "line", "pinned").filter(pk=task_id))
+    old = first_row_or_raise_not_found(
+        Task.objects.select_related("project", "line", "pinned").filter(pk=task_id)
+    )
     if old.status not in ENDED:
         raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")
     refuse_deleted_files(old)

@@ -27,7 +27,7 @@ from pipelines.engine.moves.completion import cancel_task, store_outcome_and_end
 from pipelines.engine.moves.job_creation import create_job_of_current_station
 from pipelines.engine.moves.pausing import release_matching_holds
 from pipelines.engine.moves.releases import drop_open_dependencies, release_circles_of_answered_question
-from pipelines.errors import Conflict, Invalid, NotFound, existing
+from pipelines.errors import Conflict, Invalid, NotFound, first_row_or_raise_not_found
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.ports import observers
 from pipelines.ports.vault.value_lookup import ValueScope
@@ -47,7 +47,7 @@ def complete_manual_job(
 ) -> ReportResult:
     """Report a manual job on behalf of a person, after checking the form of its station. Raises NotFound, Invalid,
     Conflict."""
-    job = existing(Job.objects.filter(pk=job_id, kind=MANUAL))
+    job = first_row_or_raise_not_found(Job.objects.filter(pk=job_id, kind=MANUAL))
     filled = _outcome_with_form_values(job, outcome)
     # As any outcome: the fence refuses it if the job was reported or the task moved meanwhile
     result = report([Report(job_id, job.attempt, None, filled, str(Actor.person(user)), token_version)])[0]

@@ -13,7 +13,7 @@ from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.errors import Conflict, Invalid, existing
+from pipelines.errors import Conflict, Invalid, first_row_or_raise_not_found
 from pipelines.models import Job, ToolPermission, User
 from pipelines.ports.observers import PermissionAnswered, PermissionAsked
 from pipelines.routing.document.work.tool_permissions import command_text_or_none
@@ -108,7 +108,9 @@ def _answer_tool_permission(
     pk: int, user: User, digest: str, state: ToolPermission.State, reason: str
 ) -> ToolPermission:
     # Only what it takes to lock: the row itself is read behind the lock
-    job_id = existing(ToolPermission.objects.filter(pk=pk).values_list("job_id", flat=True))
+    job_id = first_row_or_raise_not_found(
+        ToolPermission.objects.filter(pk=pk).values_list("job_id", flat=True)
+    )
     batch = Batch.of_jobs([job_id])
     # Behind the lock of its task: of two people the first counts
     row = ToolPermission.objects.select_related("answered_by").get(pk=pk)

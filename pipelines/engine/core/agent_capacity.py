@@ -85,7 +85,7 @@ class Agents:
         """Mark agents as free whose deadlock is resolved; they got no work while it was open."""
         self._freed.update((project, key) for key in keys)
 
-    def registered_agents(self, task: Task, keys: Iterable[str]) -> dict[str, Agent]:
+    def registered_agents_by_key(self, task: Task, keys: Iterable[str]) -> dict[str, Agent]:
         """Return the locked agents of the task's project that have one of these keys."""
         names = [(task.project_id, key) for key in keys]
         self._load_agents(names)

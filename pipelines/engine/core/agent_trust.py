@@ -36,7 +36,7 @@ def agents_and_stations_of(task: Task) -> Work:
 def lower_trust_after(agents: Agents, task: Task, work: Work, cause: str, now: datetime) -> None:
     """Let those who did this work on the task fall back by one level where they did it."""
     if work:
-        registered = agents.registered_agents(task, {agent for agent, _station in work})
+        registered = agents.registered_agents_by_key(task, {agent for agent, _station in work})
         _lower_levels(task, work, registered, cause, now)
 
 

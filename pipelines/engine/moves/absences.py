@@ -10,7 +10,7 @@ from pipelines.engine.moves.entitlement import (
     EntitledPerson,
     is_barred,
     meets_any_requirement,
-    people_of_projects,
+    people_by_project_and_id,
     persons_by_project,
     reason_person_is_barred,
 )
@@ -102,7 +102,7 @@ def _seats_with_stand_ins(user: User, own: Mapping[int, EntitledPerson]) -> dict
             for pk, away in stand_in_by_absent_by_project(own).items()
         }
         absent_ids = {people[0] for project_chains in chains.values() for people in project_chains}
-        absent = people_of_projects(list(own), absent_ids) if absent_ids else {}
+        absent = people_by_project_and_id(list(own), absent_ids) if absent_ids else {}
         for pk, project_chains in chains.items():
             others = [
                 Seat(absent[pk][people[0]], people) for people in project_chains if people[0] in absent[pk]

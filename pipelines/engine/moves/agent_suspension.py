@@ -8,7 +8,7 @@ from pipelines.engine.core import payload
 from pipelines.engine.core.agent_capacity import wake_tokens_and_jobs_of_agent
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.values import Actor
-from pipelines.errors import Conflict, Invalid, existing
+from pipelines.errors import Conflict, Invalid, first_row_or_raise_not_found
 from pipelines.models import Agent, AgentEvent
 from pipelines.ports.clock import now
 
@@ -47,7 +47,7 @@ def _restore(agent_id: int, actor: Actor) -> Agent:
 
 def lock_agent(agent_id: int) -> Agent:
     # NO KEY, so that rows which refer to the agent can be written meanwhile
-    return existing(Agent.objects.select_for_update(no_key=True).filter(pk=agent_id))
+    return first_row_or_raise_not_found(Agent.objects.select_for_update(no_key=True).filter(pk=agent_id))
 
 
 def _save_suspension(agent: Agent, actor: Actor, kind: str, **data: str) -> None:

@@ -103,10 +103,10 @@ def roles_equal_to_old_single_role(role: str) -> tuple[str, ...]:
 
 def entitled_people_by_id(project_id: int) -> dict[int, EntitledPerson]:
     """Everybody who is a member of the project and may sign in."""
-    return people_of_projects([project_id])[project_id]
+    return people_by_project_and_id([project_id])[project_id]
 
 
-def people_of_projects(
+def people_by_project_and_id(
     project_ids: Collection[int], only: Collection[int] | None = None
 ) -> dict[int, dict[int, EntitledPerson]]:
     """Return the people by project, in one statement for all projects. `only`: the ids of some people, of

@@ -16,7 +16,7 @@ MOST_FILES: Final = 500
 READ: Final = (".json", ".md", ".yaml", ".yml")
 
 
-def readable_files(archive: bytes) -> dict[str, bytes]:
+def readable_file_by_path(archive: bytes) -> dict[str, bytes]:
     """Return the files that a line can be read from, by their path. Raises DocumentError."""
     try:
         with zipfile.ZipFile(BytesIO(archive)) as opened:

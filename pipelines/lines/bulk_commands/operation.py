@@ -14,7 +14,7 @@ from pipelines import access
 from pipelines.access import Who
 from pipelines.engine import SUCCESS
 from pipelines.engine.core import payload
-from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, existing
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, first_row_or_raise_not_found
 from pipelines.lines.bulk_commands.selection import BulkSelection
 from pipelines.models import ApiToken, BulkCommand, BulkEntry, Project, Task, Token, User
 from pipelines.ports import clock, queue
@@ -59,7 +59,7 @@ def create_bulk_command(who: Who, user: User, request: BulkRequest, selection: B
         entries = _unsaved_entries(command, selection)
         may = {
             pk: access.is_permitted(who, "operate", project)
-            for pk, project in _projects_of_selection(selection).items()
+            for pk, project in _project_by_id_of_selection(selection).items()
         }
         for entry in entries:
             if not may[entry.task.project_id]:
@@ -143,7 +143,7 @@ def readable_bulk_commands(who: Who, user: User, most: int) -> list[BulkCommand]
 
 def get_bulk_command(who: Who, user: User, command_id: UUID) -> BulkCommand:
     """Return a command of this person. Raises NotFound, also where a token may not see all that it is about."""
-    command = existing(own_bulk_commands_newest_first(user).filter(pk=command_id))
+    command = first_row_or_raise_not_found(own_bulk_commands_newest_first(user).filter(pk=command_id))
     if isinstance(who, ApiToken) and not all(
         access.is_permitted(who, "view", project) for project in _projects_of_command(command)
     ):
@@ -176,7 +176,7 @@ def _unsaved_entries(command: BulkCommand, selection: BulkSelection) -> list[Bul
     if not command.moves_positions:
         tasks = dict.fromkeys(task for task, _position in selection.rows)
         return [BulkEntry(command=command, task=task) for task in tasks]
-    living = _living_positions([task for task, position in selection.rows if not position])
+    living = _living_position_ids_by_task([task for task, position in selection.rows if not position])
     rows: dict[tuple[int, int], BulkEntry] = {}
     for task, position in selection.rows:
         for token_id in [position] if position else living.get(task.pk, [0]):
@@ -184,7 +184,7 @@ def _unsaved_entries(command: BulkCommand, selection: BulkSelection) -> list[Bul
     return list(rows.values())
 
 
-def _living_positions(tasks: Sequence[Task]) -> dict[int, list[int]]:
+def _living_position_ids_by_task(tasks: Sequence[Task]) -> dict[int, list[int]]:
     """Return the positions of each task that has any: whoever names a task means all of them."""
     rows = Token.objects.filter(task__in=[task.pk for task in tasks], forked=False, ended_at=None)
     positions: dict[int, list[int]] = {}
@@ -193,7 +193,7 @@ def _living_positions(tasks: Sequence[Task]) -> dict[int, list[int]]:
     return positions
 
 
-def _projects_of_selection(selection: BulkSelection) -> dict[int, Project]:
+def _project_by_id_of_selection(selection: BulkSelection) -> dict[int, Project]:
     return {task.project_id: task.project for task, _position in selection.rows}
 
 

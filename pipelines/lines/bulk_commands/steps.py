@@ -72,7 +72,7 @@ def _try_to_plan_next_entries(command: BulkCommand) -> bool:
         .select_related("task__project__owner", "task__line")
         .order_by("pk")[:PLANNED_AT_ONCE]
     )
-    versions = _versions_of_positions([entry.position for entry in entries])
+    versions = _version_by_position_id([entry.position for entry in entries])
     left_behind = {} if command.moves_positions else _open_work_by_task([entry.task_id for entry in entries])
     for entry in entries:
         entry.command = command
@@ -131,7 +131,7 @@ def _plan_fields(plan: MovePlan) -> dict[str, Any]:
     }
 
 
-def _versions_of_positions(positions: Sequence[int]) -> dict[int, int]:
+def _version_by_position_id(positions: Sequence[int]) -> dict[int, int]:
     return dict(Token.objects.filter(pk__in=[pk for pk in positions if pk]).values_list("pk", "version"))
 
 
@@ -192,7 +192,7 @@ def _do_entry_and_return_refusal_or_empty(entry: BulkEntry) -> str:
 
 def _sentence_of_conflict(entry: BulkEntry, refusal: Conflict) -> str:
     """Say who was faster, where the position moved after it was planned."""
-    if entry.position and entry.version != _versions_of_positions([entry.position]).get(entry.position):
+    if entry.position and entry.version != _version_by_position_id([entry.position]).get(entry.position):
         entry.task.refresh_from_db(fields=["seq", "status", "ended_at"])
         return f"Something else came first. {latest_change_sentence(entry.task)}"
     return refusal.detail

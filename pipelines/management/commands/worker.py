@@ -140,14 +140,14 @@ def worker_config(options: dict[str, Any], in_force: ChosenIsolation) -> WorkerC
         secrets=secrets_to_mask(),
         outgoing=outgoing_destinations(),
         named_secrets=settings.NAMED_SECRETS,
-        signed_in=lent_sign_in_folders(),
+        signed_in=lent_sign_in_folder_by_agent(),
         evaluator=tuple(settings.EVALUATOR_COMMAND),
         concurrency=options["concurrency"] or settings.WORKER_CONCURRENCY,
         drain_seconds=float(settings.WORKER_DRAIN_SECONDS if drain is None else drain),
     )
 
 
-def lent_sign_in_folders() -> dict[str, Path]:
+def lent_sign_in_folder_by_agent() -> dict[str, Path]:
     """The sign-ins of this machine's user that its stations may have."""
     try:
         return sign_in.sign_in_folders(settings.SIGNED_IN, os.environ)

@@ -24,7 +24,7 @@ from pipelines.routing.guarantees.marks import Mark, mark_of_guarantee
 from pipelines.routing.guarantees.refutation import FAR, MOST_STEPS, Near, Refuter
 from pipelines.routing.guarantees.routes import MOST_ROUTES, TooManyRoutes
 from pipelines.routing.guarantees.visit_bounds import MOST_PLACES, LineCounts, TooManyPlaces
-from pipelines.routing.guarantees.ways_out import WayOut, ways_out
+from pipelines.routing.guarantees.ways_out import WayOut, ways_out_by_station
 from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.guarantees import line_guarantee_sentence
 from pipelines.routing.sentences.part_names import gate_by_name, place
@@ -109,7 +109,7 @@ class _GuaranteeProver:
 
     @cached_property
     def _ways_out(self) -> dict[str, tuple[WayOut, ...]]:
-        return ways_out(self._subject)
+        return ways_out_by_station(self._subject)
 
     @cached_property
     def _counts(self) -> LineCounts:

@@ -29,7 +29,7 @@ from pipelines.routing.guarantees.routes import (
 from pipelines.routing.guarantees.rule_outcomes import BLOCKED as BLOCKED_STANDING
 from pipelines.routing.guarantees.rule_outcomes import FAILED, PASSED
 
-__all__ = ["APPROVE", "SEND_BACK", "WayOut", "Words", "is_surely_passed", "ways_out"]
+__all__ = ["APPROVE", "SEND_BACK", "WayOut", "Words", "is_surely_passed", "ways_out_by_station"]
 REJECT, ABORT = "reject", "abort"
 
 
@@ -72,7 +72,7 @@ class WayOut:
         )
 
 
-def ways_out(subject: LintSubject) -> dict[str, tuple[WayOut, ...]]:
+def ways_out_by_station(subject: LintSubject) -> dict[str, tuple[WayOut, ...]]:
     """List those of every station."""
     line = subject.line
     return {

@@ -20,7 +20,7 @@ from pipelines.routing.analysis.lint.policy_outcome import policy_outcome_text
 from pipelines.routing.analysis.lint.rule_liveness import UntakenOutcomes
 from pipelines.routing.analysis.lint.run import cause_label_of_check
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
-from pipelines.routing.analysis.lint.transitions import rejection_targets
+from pipelines.routing.analysis.lint.transitions import rejection_target_by_gate
 from pipelines.routing.analysis.lint.visits import unbounded_cycle_targets_by_rule
 from pipelines.routing.analysis.satisfiability.liveness import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.analysis.satisfiability.situations import Witness
@@ -98,7 +98,7 @@ def examination_data(examination: Examination, draft: Mapping[str, Any]) -> dict
         },
         "otherwise": {station.key: fallback_text(line, station) for station in line.stations},
         "onward": remedies.subject.policy_target_by_station,
-        "rejected": rejection_targets(line),
+        "rejected": rejection_target_by_gate(line),
         "endless": unbounded_cycle_targets_by_rule(remedies.subject),
         "signs": line_badges(remedies.subject),
     }

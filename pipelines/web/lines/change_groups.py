@@ -102,9 +102,9 @@ def group_changes(
     """`hands`: who made a change; `few`: of `ChangeGroup`. What decides where tasks go comes first."""
     made = {change.path: tuple(hands(change)) for change in comparison.changes}
     # One query for the names of all rows
-    names = author_names(hand for authors in made.values() for hand in authors)
+    names = name_by_author(hand for authors in made.values() for hand in authors)
     rows: dict[str, list[ChangeRow]] = {effect: [] for effect in AFFECTS}
-    known = place_letters(comparison)
+    known = letter_by_place(comparison)
     for change in comparison.changes:
         rows[change.affects].append(_change_row(comparison, change, known, made[change.path], names))
     return [
@@ -114,13 +114,13 @@ def group_changes(
     ]
 
 
-def author_names(hands: Iterable[Author]) -> dict[str, str]:
+def name_by_author(hands: Iterable[Author]) -> dict[str, str]:
     """{person: name}"""
     person_ids = {hand.person for hand in hands if hand.person.isdigit()}
     return {str(pk): str(user) for pk, user in User.objects.in_bulk(person_ids).items()}
 
 
-def place_letters(comparison: DocumentComparison) -> dict[PicturePlace, str]:
+def letter_by_place(comparison: DocumentComparison) -> dict[PicturePlace, str]:
     """A, B, … of the places on the drawing at which something else than the picture changed, the gravest first."""
     ordered = sorted(comparison.changes, key=lambda change: AFFECTS.index(change.affects))
     places = (
@@ -202,7 +202,7 @@ def merged_canvas_data(comparison: DocumentComparison, line_id: int) -> dict[str
         "conditions": conditions,
         "letters": [
             {"node": place.node, "rule": place.rule, "letter": letter}
-            for place, letter in place_letters(comparison).items()
+            for place, letter in letter_by_place(comparison).items()
         ],
         **details,
         "icons": built_file_url_or_empty("static/icons.json"),

@@ -14,7 +14,7 @@ from pipelines.lines import drawings
 from pipelines.models import Line, LineVersion
 from pipelines.queries import rule_ranks, versions
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.transitions import rejection_targets
+from pipelines.routing.analysis.lint.transitions import rejection_target_by_gate
 from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.document.networks import document_to_publish
 from pipelines.routing.sentences.changes import condition_text
@@ -130,7 +130,7 @@ def canvas_details(
             for station in line.stations
             if station.rules and station.key in onward
         },
-        "rejected": rejection_targets(line),
+        "rejected": rejection_target_by_gate(line),
         "limits": rule_limits(line),
         "taken": rule_ranks.rank_by_rule(line, line_id) if line_id else {},
     }
@@ -229,7 +229,7 @@ def _add_ending(document: dict[str, Any], ending: DrawnEnding) -> None:
 def _listed_stations(line: ParsedLine, onward: Mapping[str, str]) -> Iterable[ListedStation]:
     document = line.to_document()
     whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of(document)}
-    refused = rejection_targets(line)
+    refused = rejection_target_by_gate(line)
     for station in line.stations:
         rules = []
         for rule in station.rules:

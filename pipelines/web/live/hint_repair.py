@@ -60,7 +60,7 @@ def now_and_changed_tasks(
     return rows[0][0], changed_tasks
 
 
-def current_line_revisions(line_ids: Iterable[int]) -> dict[tuple[int, str], int]:
+def current_revision_by_line(line_ids: Iterable[int]) -> dict[tuple[int, str], int]:
     """The numbers of the lines that are open on a canvas, by one query."""
     rows = fetch(LINE_NUMBERS, [list(line_ids)])
     numbers: dict[tuple[int, str], int] = {}
@@ -172,7 +172,7 @@ class HintRepair:
         if not watched:
             self._rooms = {}
             return
-        now = await database_sync_to_async(current_line_revisions)(watched)
+        now = await database_sync_to_async(current_revision_by_line)(watched)
         # A number that a page has already is no news to it, so that one too many does no harm
         news = [key for key, number in now.items() if self._rooms.get(key, 0) < number]
         self._rooms = now

@@ -110,7 +110,7 @@ KINDS = {
 def _newest_event_rows(agent: Agent) -> list[dict[str, Any]]:
     """Return the changes of an agent, the latest first, each with the name of its author."""
     events = list(agent.events.all()[:50])
-    who = actor_names.actor_labels(event.actor for event in events)
+    who = actor_names.label_by_actor(event.actor for event in events)
     return [
         {
             "at": event.at,

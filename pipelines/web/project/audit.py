@@ -47,7 +47,7 @@ def audit_log(request: SignedInRequest, project: Project) -> HttpResponse:
     dates = requested_date_range(request)
     act_filter = AuditSearchForm(request.GET).act_filter(dates)
     page = Paginator(administrative_acts(project, act_filter), ON_A_PAGE).get_page(request.GET.get("page"))
-    who = actor_names.actor_labels(act.actor for act in page)
+    who = actor_names.label_by_actor(act.actor for act in page)
     parameters = {name: request.GET[name] for name in AuditSearchForm.base_fields if request.GET.get(name)}
     parameters |= dates.query
     return render_in_shell(

@@ -14,7 +14,7 @@ from pipelines import access
 from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
 from pipelines.errors import Invalid
 from pipelines.formats.foreign import document_import
-from pipelines.formats.foreign.folder_archive import folder_error, readable_files
+from pipelines.formats.foreign.folder_archive import folder_error, readable_file_by_path
 from pipelines.lines.addressed_documents import fetch_document
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
@@ -432,7 +432,7 @@ class ImportForm(forms.Form):
         content = file.read()
         # So every .zip begins, whatever the file is called
         return (
-            document_import.import_files(readable_files(content))
+            document_import.import_files(readable_file_by_path(content))
             if content.startswith(b"PK")
             else document_import.import_document(content)
         )

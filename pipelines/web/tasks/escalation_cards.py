@@ -132,7 +132,7 @@ def escalation_sentence(row: Escalation) -> ProblemAndRemedy:
 def resolver_text(task: Task, role: str) -> str:
     """Describe who resolves the escalation, by name: `Development Manager or an administrator of the project
     resolves it: Ada, Ben.`"""
-    people = User.objects.filter(pk__in=list(roles_of_project(task.project_id).members_with_role(role)))
+    people = User.objects.filter(pk__in=list(roles_of_project(task.project_id).members_with_role_by_id(role)))
     words = {
         "role": role_words(role),
         "people": ", ".join(map(str, people.order_by("first_name", "username")[:MAX_PEOPLE])),

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from pipelines.errors import Conflict, Invalid, existing
+from pipelines.errors import Conflict, Invalid, first_row_or_raise_not_found
 from pipelines.lines import triggers
 from pipelines.models import Line, Project, Trigger
 from pipelines.ports import clock
@@ -204,7 +204,7 @@ def deliveries_page(request: SignedInRequest, line: Line, line_trigger: int) -> 
 
 
 def _get_trigger(line: Line, pk: int) -> Trigger:
-    return existing(queries.triggers_of_line(line).filter(pk=pk))
+    return first_row_or_raise_not_found(queries.triggers_of_line(line).filter(pk=pk))
 
 
 def _redirect_to_trigger(line: Line, trigger: Trigger) -> HttpResponse:

@@ -277,7 +277,7 @@ def source_file_paths(folder: Path) -> Iterator[str]:
                 yield os.path.relpath(path, folder)
 
 
-def folder_snapshot(folder: Path) -> dict[str, FileSnapshot]:
+def file_snapshot_by_path(folder: Path) -> dict[str, FileSnapshot]:
     """Return the content of each file, as far as there is room to store it."""
     snapshot: dict[str, FileSnapshot] = {}
     room = MOST_BYTES
@@ -322,15 +322,15 @@ def ignored_paths(folder: Path, paths: list[str], *more_patterns: str) -> set[st
     return {os.fsdecode(path) for path in output.split(b"\0") if path}
 
 
-def protected_files(folder: Path, names: set[str]) -> dict[str, bytes]:
+def protected_file_content_by_path(folder: Path, names: set[str]) -> dict[str, bytes]:
     """Return the content of the files that fixers leave alone, lock files first, as far as there is room to
     store it."""
     paths = list(source_file_paths(folder))
     locks = [path for path in paths if os.path.basename(path) in names]
-    return file_contents(folder, [*locks, *sorted(ignored_paths(folder, paths))])
+    return file_content_by_path(folder, [*locks, *sorted(ignored_paths(folder, paths))])
 
 
-def file_contents(folder: Path, paths: list[str]) -> dict[str, bytes]:
+def file_content_by_path(folder: Path, paths: list[str]) -> dict[str, bytes]:
     """Return what these files hold, as far as there is room to keep it."""
     file_data: dict[str, bytes] = {}
     room = MOST_BYTES
@@ -492,10 +492,12 @@ def main(arguments: list[str]) -> int:
         missing = f"{HONEST} It found no fixer that this folder is set up for. {REMEDY}"
         print_event("end", failed=True, why=NO_FIXER, text=missing)
         return 1
-    before = folder_snapshot(folder)
+    before = file_snapshot_by_path(folder)
     # Commands that the station names may update packages; fixers of the repository may not.
     protected = (
-        {} if requested else protected_files(folder, {value for flag, value in pairs if flag == "--leave"})
+        {}
+        if requested
+        else protected_file_content_by_path(folder, {value for flag, value in pairs if flag == "--leave"})
     )
     failed: list[str] = []
     outputs: list[str] = []
@@ -503,7 +505,9 @@ def main(arguments: list[str]) -> int:
         # What another fixer changed before in files that prettier leaves alone stays.
         ignoring = [".prettierignore"] if argv[0] == "prettier" and not requested else []
         before_it = (
-            file_contents(folder, sorted(ignored_paths(folder, [*source_file_paths(folder)], *ignoring)))
+            file_content_by_path(
+                folder, sorted(ignored_paths(folder, [*source_file_paths(folder)], *ignoring))
+            )
             if ignoring
             else {}
         )
@@ -512,7 +516,7 @@ def main(arguments: list[str]) -> int:
         outputs.append(output if os.path.basename(argv[0]) == "ruff" else "")
         restore_files(folder, before_it)
     restore_files(folder, protected)
-    changed = print_changed_files_and_count(before, folder_snapshot(folder))
+    changed = print_changed_files_and_count(before, file_snapshot_by_path(folder))
     ran = counted_noun(len(to_run), "command", "commands")
     absent = sorted({argv[0] for argv, _fine in to_run if find_program(folder, argv[0]) is None})
     if absent and not changed:

@@ -34,7 +34,7 @@ from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused
 from pipelines.work.git.remote import ProgressCallback, Remote
 from pipelines.work.git.submodules.checkout import SubmoduleFiles, check_out_submodules
-from pipelines.work.git.submodules.modules import submodule_pins
+from pipelines.work.git.submodules.modules import pinned_commit_by_path
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.trees import Leaf
 from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
@@ -77,15 +77,15 @@ def prepare_workspace(
         state, settles, stood = state_to_start_from(access, mirror, remote, report)
         store = mirror.repository.object_store
         tree = settles.tree if settles else checkout.commit_tree(store, state.head)
-        files = trees.tree_leaves(store, tree)
+        files = trees.leaf_by_path_of_tree(store, tree)
         if not filled:
             checkout.write_tree_into_folder(store, tree, workspace)
         LargeFiles(
             mirror, remote, state.base, report, access.stored, access.fetch
         ).replace_pointers_by_contents(workspace, files)
         modules = SubmoduleFiles()
-        if submodule_pins(files):
-            base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
+        if pinned_commit_by_path(files):
+            base_files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, state.base))
             modules = check_out_submodules(access, remote, store, files, base_files, workspace, report)
         # What an attempt before left there could be anything, and is never read.
         attempt_repository.remove_git_folder(workspace)
@@ -184,7 +184,9 @@ def _state_with_base_merged_and_pending_merge(
     if commit == state.base:
         return replace(state, moved=False), None
     base, ours, theirs = (
-        trees.tree_leaves(repository.object_store, checkout.commit_tree(repository.object_store, sha))
+        trees.leaf_by_path_of_tree(
+            repository.object_store, checkout.commit_tree(repository.object_store, sha)
+        )
         for sha in (state.base, state.head, commit)
     )
     merger = tree_merge.Merger(repository.object_store)
@@ -270,7 +272,7 @@ def _commit_in_mirror(
             head = commit.id.decode()
         if settles:
             settles.refuse_remaining_conflict_marks(store, leaves)
-        base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
+        base_files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, state.base))
         counted = facts.git_facts(store, base_files, leaves, access.order.sensitive)
         large = LargeFiles(mirror, remote, state.base, lambda text: None, access.stored, access.fetch)
         large.keep_large_files_of_station(workspace, leaves)

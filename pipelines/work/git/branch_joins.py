@@ -55,11 +55,11 @@ def join_branches_into_state_and_pending_merge(
     bases = [state.base, *(branch.base for branch in branches)]
     newest, oldest = _newest_base(mirror, bases), _newest_base(mirror, bases, oldest=True)
     # Where no station worked before the fork, the oldest base is the last that all branches share
-    began: Files = trees.tree_leaves(store, checkout.commit_tree(store, state.head or oldest))
+    began: Files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, state.head or oldest))
     merger, names = Merger(store), branches[0].name
-    files = trees.tree_leaves(store, checkout.commit_tree(store, branches[0].head))
+    files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, branches[0].head))
     for branch in branches[1:]:
-        theirs = trees.tree_leaves(store, checkout.commit_tree(store, branch.head))
+        theirs = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, branch.head))
         files = merger.merge_and_collect_conflicts(began, files, theirs, (names, branch.name))
         names = f"{names}, {branch.name}"
     heads = tuple(branch.head for branch in branches)

@@ -305,7 +305,7 @@ def same_patch_tree(mirror: Mirror, base: str, head: str, onto: str) -> str:
         raise NotTheSame("the branch was rewritten")
     store = mirror.repository.object_store
     before, ours, theirs = (
-        trees.tree_leaves(store, checkout.commit_tree(store, sha)) for sha in (base, head, onto)
+        trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, sha)) for sha in (base, head, onto)
     )
     files, merger = _merged_files_and_merger(store, before, ours, theirs)
     _check_landing_is_as_approved(store, merger, (before, ours), (theirs, files))

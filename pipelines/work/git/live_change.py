@@ -13,7 +13,7 @@ from dulwich.objects import ShaFile
 from pipelines.work.git import checkout, facts, trees
 from pipelines.work.git.attempt import Prepared, count_commits_ahead
 from pipelines.work.git.damage import refusing_damage
-from pipelines.work.git.submodules.pins import current_pins
+from pipelines.work.git.submodules.pins import current_commit_by_path
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.workspaces import Entry
 
@@ -31,11 +31,11 @@ def change_so_far(prepared: Prepared, workspace: Path, manifest: tuple[Entry, ..
     ):
         store = mirror.repository.object_store
         leaves, blobs = trees.read_workspace_tree_and_new_blobs(
-            workspace, manifest, prepared.files, store, current_pins(workspace, prepared.files)
+            workspace, manifest, prepared.files, store, current_commit_by_path(workspace, prepared.files)
         )
         # Built as the commit would be, so that its id is the one that people will approve
         tree, _made = trees.root_id_and_trees(leaves)
-        base_files = trees.tree_leaves(store, checkout.commit_tree(store, state.base))
+        base_files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, state.base))
         counted = facts.git_facts(with_new_blobs(store, blobs), base_files, leaves, access.order.sensitive)
         commits = count_commits_ahead(mirror, state.base, state.head)
     changed = leaves != prepared.files or prepared.settles is not None

@@ -16,7 +16,7 @@ from pipelines.work.git.checkout import tree_faults
 from pipelines.work.git.folder_state import missing_parts_text_or_empty
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import ERRORS, Remote, _object_id
-from pipelines.work.git.submodules.modules import module_address, submodule_pins, tree_modules
+from pipelines.work.git.submodules.modules import module_address, pinned_commit_by_path, tree_modules
 from pipelines.work.spec.ecosystems import RepositoryFiles
 
 MOST_FETCHED = 64 * 1024**2
@@ -70,7 +70,7 @@ def _submodule_faults(
     store: BaseObjectStore, files: Mapping[str, tuple[int, ObjectID]], remote: Remote
 ) -> Iterator[str]:
     """Say of each submodule why its address is not taken: none is asked for anything."""
-    pins = submodule_pins(files)
+    pins = pinned_commit_by_path(files)
     try:
         modules = tree_modules(store, files) if pins else {}
     except GitRefused as refused:

@@ -21,9 +21,9 @@ from pipelines.work.git.lfs.pointers import (
     workspace_attributes,
 )
 from pipelines.work.git.submodules.modules import submodule_text, tree_modules
-from pipelines.work.git.submodules.pins import check_submodules, current_pins
+from pipelines.work.git.submodules.pins import check_submodules, current_commit_by_path
 from pipelines.work.git.task_mirror import open_task_mirror
-from pipelines.work.git.trees import is_in_submodule, tree_leaves
+from pipelines.work.git.trees import is_in_submodule, leaf_by_path_of_tree
 from pipelines.work.results.files import open_plain_file
 from pipelines.work.workspaces import Entry, Picture, file_stamp
 
@@ -44,7 +44,7 @@ def settle_files(prepared: Prepared, root: Path, workspace: Path, picture: Pictu
 
     :raises GitRefused: nobody has the file; or what changed in a submodule is not its pinned commit"""
     with refusing_damage("What the station left cannot be read"):
-        pins = current_pins(workspace, prepared.files)
+        pins = current_commit_by_path(workspace, prepared.files)
         settled = _with_pins(picture, root, pins)
         pointers = dict(_pointers_left(workspace, settled.picture))
         # So it is for most stations, which then wait for no lock of the mirror
@@ -58,7 +58,7 @@ def settle_files(prepared: Prepared, root: Path, workspace: Path, picture: Pictu
             store = mirror.repository.object_store
             if pins:
                 # What the station wrote into `.gitmodules` gets no credential
-                base_files = tree_leaves(store, commit_tree(store, state.base))
+                base_files = leaf_by_path_of_tree(store, commit_tree(store, state.base))
                 trusted = {module.url for module in tree_modules(store, base_files).values()}
                 check_submodules(access, remote, workspace, prepared.files, prepared.modules, pins, trusted)
             large = LargeFiles(mirror, remote, state.base, lambda text: None, access.stored, access.fetch)

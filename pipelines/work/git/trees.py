@@ -31,7 +31,7 @@ MOST_NEW = 256 * 1024**2
 Leaf = tuple[int, ObjectID]
 
 
-def tree_leaves(store: BaseObjectStore, tree: ObjectID) -> dict[str, Leaf]:
+def leaf_by_path_of_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, Leaf]:
     """{path: (mode, id)} of the files and links of a tree."""
     return {path: (mode, sha) for path, mode, sha in tree_nodes(store, tree) if not S_ISDIR(mode)}
 

@@ -128,7 +128,7 @@ async def _ask_once(
     ) as chunks:
         try:
             async for chunk in chunks:
-                await hear(streamed.add_chunk(_plain_json(chunk)))
+                await hear(streamed.add_chunk_and_return_text(_plain_json(chunk)))
         except openai.APITimeoutError as error:
             raise NoAnswer("model_timeout", "The model fell silent in the middle of its answer.") from error
         except openai.APIConnectionError as error:
@@ -216,7 +216,7 @@ class StreamedAnswer:
         self._size = 0
         self._calls: dict[int, dict[str, str]] = {}
 
-    def add_chunk(self, chunk: dict[str, Any]) -> str:
+    def add_chunk_and_return_text(self, chunk: dict[str, Any]) -> str:
         """The text that a piece brings."""
         _record_usage(self._reply, chunk)
         first = _first_choice(chunk)

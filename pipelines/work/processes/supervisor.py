@@ -46,7 +46,7 @@ def prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def parent_pids() -> dict[int, int]:
+def parent_pid_by_pid() -> dict[int, int]:
     """{pid: parent's pid} of every process that /proc shows."""
     by_pid = {}
     for name in os.listdir("/proc"):
@@ -60,10 +60,10 @@ def parent_pids() -> dict[int, int]:
     return by_pid
 
 
-def descendant_depths(root: int) -> dict[int, int]:
+def depth_by_descendant_pid(root: int) -> dict[int, int]:
     """{pid: depth below `root`}, children at 1."""
     children: dict[int, list[int]] = {}
-    for pid, parent in parent_pids().items():
+    for pid, parent in parent_pid_by_pid().items():
         children.setdefault(parent, []).append(pid)
     depths: dict[int, int] = {}
     level, depth = [root], 1
@@ -170,7 +170,7 @@ class Supervisor:
         if self.killing_at is None:
             self.killing_at = time.monotonic() + seconds
         if LINUX:
-            depths = descendant_depths(os.getpid())
+            depths = depth_by_descendant_pid(os.getpid())
             inner = [pid for pid, depth in depths.items() if depth > self.levels]
             # Where nothing but wrappers is left, these
             signal_processes(inner or depths, signal.SIGTERM)
@@ -190,12 +190,12 @@ class Supervisor:
                 time.sleep(0.01)
             return
         frozen: set[int] = set()
-        while (fresh := set(descendant_depths(os.getpid())) - frozen) and time.monotonic() < until:
+        while (fresh := set(depth_by_descendant_pid(os.getpid())) - frozen) and time.monotonic() < until:
             # A stopped process starts no other: once nothing new is found, all are known
             signal_processes(fresh, signal.SIGSTOP)
             frozen |= fresh
         while self.has_children_after_reaping():
-            left = descendant_depths(os.getpid())
+            left = depth_by_descendant_pid(os.getpid())
             signal_processes(left, signal.SIGKILL)
             if time.monotonic() > until:
                 self.write_status(survivors=sorted(left))

@@ -174,7 +174,13 @@ def keep_file(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO
         if not storage.keep_and_return_stored_digests([digest]):
             file.seek(0)
             storage.record_blobs(
-                {digest: (size, storage.save_bytes(storage.artifact_storage(), digest, file))}, now
+                {
+                    digest: (
+                        size,
+                        storage.save_bytes_and_return_name(storage.artifact_storage(), digest, file),
+                    )
+                },
+                now,
             )
         try:
             with transaction.atomic():
@@ -186,5 +192,5 @@ def keep_file(job: Job, lease: uuid.UUID, digest: str, size: int, file: BinaryIO
                 raise
 
 
-def stored_sizes(digests: Collection[str]) -> dict[str, int]:
+def stored_size_by_digest(digests: Collection[str]) -> dict[str, int]:
     return dict(Blob.objects.filter(pk__in=list(digests)).values_list("pk", "size"))

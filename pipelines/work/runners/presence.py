@@ -128,4 +128,4 @@ def requeue_job(job_id: int, lease: uuid.UUID, attempt: int | None) -> None:
     if attempt is None:
         jobs.requeue_stray_lease(job_id, lease)
     else:
-        engine.requeue(job_id, attempt, lease)
+        engine.requeue_job_and_return_result(job_id, attempt, lease)

@@ -180,7 +180,7 @@ def _stored_sizes(
             f"{len(missing)} files were named that this run never sent, "
             f"{escaped_for_storage(min(missing))[:12]} among them."
         )
-    return files.stored_sizes(digests)
+    return files.stored_size_by_digest(digests)
 
 
 def _checked_workspace_or_none(

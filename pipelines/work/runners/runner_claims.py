@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterable
 
-from pipelines.errors import NotFound, existing
+from pipelines.errors import NotFound, first_row_or_raise_not_found
 from pipelines.models import Event, Job, RunnerUpload, Worker
 from pipelines.ports import leases
 from pipelines.ports.leases import WorkOffer
@@ -29,7 +29,7 @@ def job_under_lease(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
     job = Job.objects.select_related("task__project__owner").filter(
         pk=job_id, task__project=runner.project_id
     )
-    stored_job = existing(job)
+    stored_job = first_row_or_raise_not_found(job)
     if not leases.has_lease(job_id, lease, runner.pk):
         raise LeaseLost
     return stored_job
@@ -37,13 +37,13 @@ def job_under_lease(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
 
 def job_ever_held(runner: Worker, job_id: int) -> Job:
     """A job that it has, or had: whether its word still counts the fence says. :raises NotFound"""
-    job = jobs_ever_held(runner, [job_id]).get(job_id)
+    job = job_ever_held_by_id(runner, [job_id]).get(job_id)
     if job is None:
         raise NotFound
     return job
 
 
-def jobs_ever_held(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
+def job_ever_held_by_id(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
     """{id: job} of those that it has, or had, with task, project and owner loaded."""
     known = Job.objects.select_related("task__project__owner").filter(task__project=runner.project_id)
     own_jobs = known.filter(pk__in=[*job_ids])

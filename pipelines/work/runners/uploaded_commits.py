@@ -30,7 +30,7 @@ from pipelines.work.git.lfs.pointers import Pointer
 from pipelines.work.git.mirror import Mirror, Mirrors
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
-from pipelines.work.git.submodules.modules import submodule_pins, submodule_text, tree_modules
+from pipelines.work.git.submodules.modules import pinned_commit_by_path, submodule_text, tree_modules
 from pipelines.work.git.submodules.pins import published_files
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.trees import LINK, Leaf
@@ -87,13 +87,13 @@ def checked_commit(
             raise GitRefused("The objects of the commit were not sent.")
         store = mirror.repository.object_store
         tree = checkout.commit_tree(store, head)
-        leaves = trees.tree_leaves(store, tree)
+        leaves = trees.leaf_by_path_of_tree(store, tree)
         _check_ancestry(mirror, state, begun, head)
         if settles:
             settles.refuse_remaining_conflict_marks(store, leaves)
         large = LargeFiles(mirror, remote, begun.base, _ignore_progress)
         _check_files_equal_commit(store, leaves, tuple(manifest), large.pointers(leaves))
-        base_files = trees.tree_leaves(store, checkout.commit_tree(store, begun.base))
+        base_files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, begun.base))
         group = {
             "base": begun.base,
             "head": head,
@@ -214,11 +214,11 @@ def _check_pins_are_published(
     leaves: Mapping[str, Leaf],
 ) -> None:
     """Check that the remotes of submodules have the commits to which the runner set them."""
-    pins = submodule_pins(leaves)
+    pins = pinned_commit_by_path(leaves)
     if not pins:
         return
-    old = submodule_pins(trees.tree_leaves(store, checkout.commit_tree(store, begun.head)))
-    base_files = trees.tree_leaves(store, checkout.commit_tree(store, begun.base))
+    old = pinned_commit_by_path(trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, begun.head)))
+    base_files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, begun.base))
     trusted = {module.url for module in tree_modules(store, base_files).values()}
     modules = tree_modules(store, leaves)
     for path, pin in pins.items():

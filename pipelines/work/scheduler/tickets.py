@@ -55,7 +55,9 @@ async def follow_up(task_id: int) -> None:
 async def start_after(trigger_id: int, task_id: int) -> None:
     """Start the task that a trigger starts after the end of this one. Told twice, it is started once."""
     try:
-        await DATABASE.call_until_connected(line_end_starts.start_task_after_end, trigger_id, task_id)
+        await DATABASE.call_until_connected(
+            line_end_starts.start_task_after_end_and_return_outcome, trigger_id, task_id
+        )
     except (DatabaseError, InterfaceError):
         raise
     except Exception:

@@ -56,7 +56,7 @@ def run_due_timers_and_triggers(now: datetime | None = None, limit: int = 100) -
     past = [row[0] for row in fetch(DUE_TIMES, [now, limit])]
     for due_id in past:
         try:
-            counts[engine.fire(due_id, now)] += 1
+            counts[engine.fire_due_time_and_return_result(due_id, now)] += 1
         except (OperationalError, InterfaceError):
             raise
         except Exception:
@@ -71,7 +71,7 @@ def _start_triggers(now: datetime | None) -> Counter[str]:
     counts: Counter[str] = Counter()
     for (trigger_id,) in fetch(DUE_TRIGGERS, [now, TRIGGERS_AT_ONCE]):
         try:
-            counts[starting.start_due_trigger(trigger_id, now)] += 1
+            counts[starting.start_due_trigger_and_return_outcome(trigger_id, now)] += 1
         except (OperationalError, InterfaceError):
             raise
         except Exception:

@@ -42,10 +42,10 @@ class LineEndObserver:
             enqueue_queue_jobs(START_AFTER, QUICK, *tickets)
 
 
-def start_task_after_end(trigger_id: int, task_id: int) -> str:
+def start_task_after_end_and_return_outcome(trigger_id: int, task_id: int) -> str:
     """Start the task that follows an ended one. Told twice, it is started once. Returns the outcome of the delivery, or
     `gone` where the trigger waits for it no longer."""
-    return run_in_transaction(partial(_start_task_after_end, trigger_id, task_id))
+    return run_in_transaction(partial(_start_task_after_end_and_return_outcome, trigger_id, task_id))
 
 
 def pause_and_record_fault(trigger_id: int, task_id: int) -> None:
@@ -53,7 +53,7 @@ def pause_and_record_fault(trigger_id: int, task_id: int) -> None:
     run_in_transaction(partial(_pause_and_record_fault, trigger_id, task_id))
 
 
-def _start_task_after_end(trigger_id: int, task_id: int) -> str:
+def _start_task_after_end_and_return_outcome(trigger_id: int, task_id: int) -> str:
     trigger = _lock_trigger_or_none(trigger_id)
     task = Task.objects.select_related(*ended_task.RELATED).filter(pk=task_id).first()
     if trigger is None or task is None or trigger.source_id != task.line_id:

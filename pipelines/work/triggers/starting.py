@@ -34,10 +34,10 @@ NO_TASK = "No task of {line} has ended so yet."
 FAULT = "Something went wrong on the server, so the trigger is paused. Its log says what. Resume it when that is fixed."
 
 
-def start_due_trigger(trigger_id: int, now: datetime | None = None) -> str:
+def start_due_trigger_and_return_outcome(trigger_id: int, now: datetime | None = None) -> str:
     """Start what is due of a trigger, and set its next time. Returns the outcome of the delivery, or `gone` where
     another worker was first, or it is not due any more. `now`: the database's clock, unless told."""
-    return run_in_transaction(partial(_start_due, trigger_id, now))
+    return run_in_transaction(partial(_start_due_trigger_and_return_outcome, trigger_id, now))
 
 
 def pause_and_record_fault(trigger_id: int, now: datetime | None = None) -> None:
@@ -46,7 +46,7 @@ def pause_and_record_fault(trigger_id: int, now: datetime | None = None) -> None
     run_in_transaction(partial(_pause_due_trigger, trigger_id, now))
 
 
-def _start_due(trigger_id: int, now: datetime | None) -> str:
+def _start_due_trigger_and_return_outcome(trigger_id: int, now: datetime | None) -> str:
     due = _lock_due_trigger_and_moment_or_none(trigger_id, now)
     if due is None:
         return "gone"

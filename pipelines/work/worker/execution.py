@@ -291,7 +291,7 @@ class JobExecution:
             )
         spec, finder = folder.spec, self._secret_finder_for_job(started)
         workspace = spec.attempt.workspace
-        present = await asyncio.to_thread(secret_files.file_stamps, workspace, but) if finder else {}
+        present = await asyncio.to_thread(secret_files.file_stamp_by_path, workspace, but) if finder else {}
         stood = await asyncio.to_thread(repositories.repository_heads, workspace)
         reports = await asyncio.to_thread(attempt_io.report_stamps_before_work, spec)
         outcome = await HANDLERS[spec.kind](spec, sink)

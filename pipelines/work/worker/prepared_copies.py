@@ -109,7 +109,7 @@ def file_stamp(info: os.stat_result) -> Stamp:
     return info.st_mode, info.st_ino, info.st_ctime_ns
 
 
-def folder_stamps(folder: Path) -> dict[str, Stamp]:
+def stamp_by_path_in_folder(folder: Path) -> dict[str, Stamp]:
     """Return the stamps of everything in a folder. In a thread."""
     stamps = {ITSELF: file_stamp(folder.lstat())}
     pending = [ITSELF]

@@ -18,7 +18,12 @@ from typing import Any, Final
 
 from pipelines.work.file_measure import PIECE
 from pipelines.work.results.files import remove_path
-from pipelines.work.worker.prepared_copies import PreparedCopies, PreparedCopy, file_stamp, folder_stamps
+from pipelines.work.worker.prepared_copies import (
+    PreparedCopies,
+    PreparedCopy,
+    file_stamp,
+    stamp_by_path_in_folder,
+)
 from pipelines.work.workspace_folder.folders import remove_folder
 from pipelines.work.workspaces import entries_below
 
@@ -142,7 +147,7 @@ class PreparedFiles:
     ) -> PreparedCopy | None:
         is_folder = stat.S_ISDIR((workspace / root).lstat().st_mode)
         return (
-            PreparedCopy(stored.id, root, folder_stamps(workspace / root))
+            PreparedCopy(stored.id, root, stamp_by_path_in_folder(workspace / root))
             if self._copies and is_folder
             else None
         )

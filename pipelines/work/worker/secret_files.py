@@ -18,7 +18,7 @@ MAX_NAMES = 3
 """Files that the outcome names."""
 
 
-def file_stamps(workspace: Path, but: Collection[str] = ()) -> dict[str, Stamp]:
+def file_stamp_by_path(workspace: Path, but: Collection[str] = ()) -> dict[str, Stamp]:
     """The files that lie there before the work starts, `but` for these paths, which are not packed. In a thread."""
     return {
         str(path.relative_to(workspace)): file_stamp(info) for path, info in entries_below(workspace, but)

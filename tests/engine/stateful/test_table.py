@@ -66,7 +66,15 @@ DOES: dict[str, tuple[str, ...]] = {
     ),
     "wait_for_tasks": ("depend", "depend_itself", "depend_unknown", "depend_in_a_circle"),
     "escalate": ("escalate", "escalate_mute", "escalate_and_resolve", "breach"),
-    "fire": ("come", "breach", "late", "facts", "gate_reminds", "dependency_met", "fire_gone"),
+    "fire_due_time_and_return_result": (
+        "come",
+        "breach",
+        "late",
+        "facts",
+        "gate_reminds",
+        "dependency_met",
+        "fire_gone",
+    ),
     "start_follow_up_task": (),  # Of a task that has ended: see test_follow_ups
     "fork": ("fork", "fork_from_nowhere"),
     "store_handoff_and_decide_again": ("hand_over", "hand_over_faulty", "hand_over_stale"),
@@ -86,7 +94,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "register_agent": (),  # Of a project, before any task: see people
     "release": ("release", "release_stale"),
     "report": tuple(key for key in COMMANDS if key.startswith("report")),
-    "requeue": ("requeue", "requeue_late"),
+    "requeue_job_and_return_result": ("requeue", "requeue_late"),
     "rerun_checks": (),  # Of checks of a host: see tests/work/hosts/test_rerun
     "resolve_escalation": tuple(key for key in COMMANDS if key.startswith("resolve")),
     "resolve_deadlock": tuple(key for key in COMMANDS if key.startswith("deadlock")),

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.formats.foreign import document_import
 from pipelines.formats.foreign.document_export import export_document
-from pipelines.formats.foreign.folder_archive import readable_files
+from pipelines.formats.foreign.folder_archive import readable_file_by_path
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
@@ -174,9 +174,9 @@ def test_a_zip_of_it_is_read_alike_and_hostile_ones_are_refused() -> None:
                     archive.writestr(path, text)
             return held.getvalue()
 
-    assert document_import.import_files(readable_files(archived(files()))) == document_import.import_files(
-        files()
-    )
+    assert document_import.import_files(
+        readable_file_by_path(archived(files()))
+    ) == document_import.import_files(files())
     for wrong, said in (
         (b"PK\x03\x04 broken", "cannot be read"),
         (archived({f"{n}.json": "{}" for n in range(501)}), "more than 500 files"),
@@ -184,7 +184,7 @@ def test_a_zip_of_it_is_read_alike_and_hostile_ones_are_refused() -> None:
         (archived({"../../etc/note.json": "{}", "b.json": "{}"}), "no line together"),
     ):
         with pytest.raises(DocumentError) as error:
-            document_import.import_files(readable_files(wrong))
+            document_import.import_files(readable_file_by_path(wrong))
         assert said in str(error.value.problems[0])
 
 

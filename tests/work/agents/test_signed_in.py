@@ -15,7 +15,7 @@ import pytest
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Job, Snapshot, Task, Token, Worker
 from pipelines.queries.runners import runner_rows as listed
-from pipelines.queries.unclaimable_jobs import unclaimed_sentences
+from pipelines.queries.unclaimable_jobs import unclaimed_sentence_by_token_id
 from pipelines.routing.document.agents import PRESETS, TABLE
 from pipelines.web.setup.agents import agent_choices
 from pipelines.work.agents.lent_sign_in import LentSignIn, is_renewal
@@ -147,7 +147,7 @@ def test_only_who_says_so_takes_its_jobs_over_http(
     plain.work()
     assert world.status(task) == "queued"
     last = {job.token_id: job for job in Job.objects.filter(task=task)}
-    why = unclaimed_sentences(task, last)[Token.objects.get(task=task).pk]
+    why = unclaimed_sentence_by_token_id(task, last)[Token.objects.get(task=task).pk]
     assert "signed in with Claude Code" in str(why.text) and "--signed-in claude" in str(why.remedy)
     far.work()
     assert world.status(task) == "completed", outcome_of(task, "implement")

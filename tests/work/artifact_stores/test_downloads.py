@@ -41,7 +41,7 @@ def keep(
     task: Task, content: bytes, name: str = "result.bin", media: str = "application/octet-stream"
 ) -> Artifact:
     digest = hashlib.sha256(content).hexdigest()
-    stored = storage.save_bytes(storage.artifact_storage(), digest, io.BytesIO(content))
+    stored = storage.save_bytes_and_return_name(storage.artifact_storage(), digest, io.BytesIO(content))
     storage.record_blobs({digest: (len(content), stored)}, timezone.now())
     job = Job.objects.filter(task=task).latest("pk")
     return Artifact.objects.create(task=task, job=job, name=name, media_type=media, blob_id=digest)

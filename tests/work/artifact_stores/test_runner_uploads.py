@@ -283,7 +283,7 @@ def test_what_nobody_named_is_removed_a_day_later(
 def test_bytes_that_another_task_has_are_kept_once(
     in_bucket: ArtifactStore, world: World, far: FarAway
 ) -> None:
-    name = storage.save_bytes(in_bucket, DIGEST, io.BytesIO(LARGE))
+    name = storage.save_bytes_and_return_name(in_bucket, DIGEST, io.BytesIO(LARGE))
     storage.record_blobs({DIGEST: (SIZE, name)}, timezone.now())
     attempt = attempt_of(world, far)
     assert attempt.send(LARGE) == 204 and attempt.hand_over().status_code == 204

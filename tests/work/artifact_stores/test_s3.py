@@ -120,7 +120,7 @@ def test_an_address_ends(in_bucket: ArtifactStore, monkeypatch: pytest.MonkeyPat
 def test_a_download_is_an_attachment_with_the_name_that_people_know(
     in_bucket: ArtifactStore, bucket_server: BucketServer, keys: None
 ) -> None:
-    name = storage.save_bytes(in_bucket, DIGEST, io.BytesIO(CONTENT))
+    name = storage.save_bytes_and_return_name(in_bucket, DIGEST, io.BytesIO(CONTENT))
     answer = httpx2.get(in_bucket.download_address(name, "größe; “a”.txt", "text/plain"))
     assert answer.content == CONTENT
     assert answer.headers["content-type"] == "text/plain"
@@ -141,7 +141,7 @@ def test_runners_and_browsers_are_told_the_public_address(
 
 def refusal(store: ArtifactStore) -> str:
     with pytest.raises(StoreFailed) as refused:
-        storage.save_bytes(store, DIGEST, io.BytesIO(CONTENT))
+        storage.save_bytes_and_return_name(store, DIGEST, io.BytesIO(CONTENT))
     return str(refused.value)
 
 
@@ -233,7 +233,7 @@ def test_what_broke_off_goes_on_from_there(
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         store = use_store(settings, bucket_server.address().replace(bucket_server.endpoint, proxy.endpoint))
         # Sent from the beginning each time, and read on from where it broke off
-        name = storage.save_bytes(store, digest, io.BytesIO(content))
+        name = storage.save_bytes_and_return_name(store, digest, io.BytesIO(content))
         assert proxy.cuts < 0
         proxy.cuts = cuts
         store.__dict__.pop("_client").close()
@@ -251,5 +251,5 @@ def test_what_breaks_off_each_time_is_an_error(
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         store = use_store(settings, bucket_server.address().replace(bucket_server.endpoint, proxy.endpoint))
         with pytest.raises(StoreAway, match="cannot be reached"):
-            storage.save_bytes(store, DIGEST, io.BytesIO(CONTENT * 1_000))
+            storage.save_bytes_and_return_name(store, DIGEST, io.BytesIO(CONTENT * 1_000))
         proxy.shutdown()

@@ -23,7 +23,7 @@ def digest_of(content: bytes) -> str:
 
 
 def put(store: ArtifactStore, content: bytes = CONTENT) -> str:
-    return storage.save_bytes(store, digest_of(content), io.BytesIO(content))
+    return storage.save_bytes_and_return_name(store, digest_of(content), io.BytesIO(content))
 
 
 @pytest.fixture

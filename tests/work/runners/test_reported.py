@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.work.statements import READ_REPORTED
-from pipelines.work.transport.local.station_values import task_maskers
+from pipelines.work.transport.local.station_values import masker_by_task_id
 from tests.factories import World
 from tests.plans import among_others, by_key, jobs_are_read_by_key, plan
 
@@ -25,4 +25,4 @@ def test_no_report_reads_the_jobs_of_others(world: World) -> None:
 def test_no_masker_reads_the_jobs_of_others(world: World) -> None:
     task = among_others(world.start(world.line(stations=["a", "b"])))
     with jobs_are_read_by_key():
-        assert task.pk in task_maskers([task])
+        assert task.pk in masker_by_task_id([task])

@@ -65,7 +65,7 @@ def _reached_stop_formulas(line: ParsedLine, rules: Sequence[Rule]) -> Stops:
     reached = rules_reached_formula_or_none_if_all_reach(line) or TRUE
     return {
         stop: formulas.Conjunction((where, reached))
-        for stop, where in unsettled_conditions.stop_formulas(rules).items()
+        for stop, where in unsettled_conditions.formula_by_stop(rules).items()
     }
 
 

@@ -126,7 +126,7 @@ def _answer_partition(condition: AnswerTest) -> ConditionPartition:
     )
 
 
-def stop_formulas(rules: Sequence[Rule]) -> dict[Stop, Formula]:
+def formula_by_stop(rules: Sequence[Rule]) -> dict[Stop, Formula]:
     """Return where the rules, tested in order, are stopped, by what stops them."""
     before: tuple[Formula, ...] = ()
     by_stop: dict[Stop, list[Formula]] = {}

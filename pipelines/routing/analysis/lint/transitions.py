@@ -104,7 +104,7 @@ def rejection_target_or_none(line: ParsedLine, gate: Gate) -> str | None:
     return knob.removeprefix("route:") if routed else None
 
 
-def rejection_targets(line: ParsedLine) -> dict[str, str]:
+def rejection_target_by_gate(line: ParsedLine) -> dict[str, str]:
     """Return the station to which the rejection of a gate leads, by key of each gate where it leads to one."""
     pairs = ((gate.key, rejection_target_or_none(line, gate)) for gate in line.gates)
     return {key: target for key, target in pairs if target is not None}

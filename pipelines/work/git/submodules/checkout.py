@@ -26,7 +26,7 @@ from pipelines.work.git.submodules.modules import (
     SubmoduleRefused,
     is_same_server,
     module_address,
-    submodule_pins,
+    pinned_commit_by_path,
     tree_modules,
 )
 from pipelines.work.git.trees import Leaf
@@ -72,8 +72,8 @@ def check_out_submodules(
 ) -> SubmoduleFiles:
     """`files`: of the tree that stands in the workspace; `base_files`: of the base branch, for whose submodules alone
     the credential counts: a task could name any repository of the host in its own. In a thread. :raises GitRefused"""
-    pins, modules = submodule_pins(files), tree_modules(store, files)
-    base_pins = submodule_pins(base_files)
+    pins, modules = pinned_commit_by_path(files), tree_modules(store, files)
+    base_pins = pinned_commit_by_path(base_files)
     base_urls = {module.url for module in tree_modules(store, base_files).values()}
     waiting = deque[PendingSubmodule]()
     for path, pin in pins.items():
@@ -115,7 +115,7 @@ class SubmoduleCheckout:
             fetch_pin(mirror, remote, item.pin, item.path, self._report)
             store = mirror.repository.object_store
             tree = checkout.commit_tree(store, item.pin.decode())
-            files = trees.tree_leaves(store, tree)
+            files = trees.leaf_by_path_of_tree(store, tree)
             self._count += len(files)
             self._room -= checkout.write_tree_into_folder(store, tree, place)
             # Together: a hundred that are each within bounds would still fill the disk
@@ -127,7 +127,7 @@ class SubmoduleCheckout:
             large = LargeFiles(mirror, remote, item.pin.decode(), self._report)
             pointers = large.replace_pointers_by_contents(place, files)
             attempt_repository.make_repository(place, mirror, "", item.pin.decode(), files)
-            inner = submodule_pins(files)
+            inner = pinned_commit_by_path(files)
             modules = tree_modules(store, files) if inner else {}
         self.git_folders.append(f"{item.path}/.git")
         own = self.files.setdefault(item.top, {})

@@ -86,7 +86,7 @@ def workspace_modules(workspace: Path) -> dict[str, Module]:
         raise GitRefused(f"{MODULES} is no plain file, which git does not take. {REMEDY}") from error
 
 
-def submodule_pins(files: Mapping[str, tuple[int, ObjectID]]) -> dict[str, ObjectID]:
+def pinned_commit_by_path(files: Mapping[str, tuple[int, ObjectID]]) -> dict[str, ObjectID]:
     """{path: commit} of the submodules of a tree."""
     return {path: sha for path, (mode, sha) in files.items() if S_ISGITLINK(mode)}
 

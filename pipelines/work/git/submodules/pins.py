@@ -20,7 +20,7 @@ from pipelines.work.git.submodules.modules import (
     MODULES,
     Module,
     module_address,
-    submodule_pins,
+    pinned_commit_by_path,
     workspace_modules,
 )
 from pipelines.work.git.trees import Leaf
@@ -32,11 +32,11 @@ CHANGED = "submodule_changed"
 LONGEST = 4096
 
 
-def current_pins(workspace: Path, files: Mapping[str, Leaf]) -> dict[str, ObjectID]:
+def current_commit_by_path(workspace: Path, files: Mapping[str, Leaf]) -> dict[str, ObjectID]:
     """Return {path: commit} of the submodules as they stand now. `files`: of the tree before the station.
 
     :raises GitRefused"""
-    before, modules = submodule_pins(files), workspace_modules(workspace)
+    before, modules = pinned_commit_by_path(files), workspace_modules(workspace)
     pins: dict[str, ObjectID] = {}
     for path in sorted({*before, *modules}):
         # A tree of git holds no `.git`, and what lies in another submodule is that one's own
@@ -100,7 +100,7 @@ def check_submodules(
 ) -> None:
     """Check that what stands in each submodule is its pinned commit, and that its remote has that. `trusted`: addresses
     that the base branch names. :raises GitRefused: it would be lost, or nobody could fetch it"""
-    old = submodule_pins(before)
+    old = pinned_commit_by_path(before)
     for path, pin in pins.items():
         expected = checked_out.files.get(path, {})
         # A commit that only this workspace has could be fetched by nobody
@@ -135,8 +135,8 @@ def published_files(
         ):
             fetch_pin(mirror, its_remote, pin, path, lambda text: None)
             store = mirror.repository.object_store
-            files = trees.tree_leaves(store, checkout.commit_tree(store, pin.decode()))
-            aside = {*tree_pointers(store, files), *submodule_pins(files)}
+            files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, pin.decode()))
+            aside = {*tree_pointers(store, files), *pinned_commit_by_path(files)}
     except GitRefused as error:
         raise GitRefused(str(error), CHANGED, (path,)) from error
     return {name: leaf for name, leaf in files.items() if name not in aside}

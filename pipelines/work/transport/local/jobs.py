@@ -74,7 +74,7 @@ def start_job_or_none(job_id: int, offer: WorkOffer) -> Started | None:
 
 
 def _started_jobs(jobs: Collection[Job]) -> list[Started]:
-    handoffs, requests = received_handoffs(jobs), ids_of_queueing_requests(jobs)
+    handoffs, requests = received_handoffs(jobs), request_id_by_queued_job(jobs)
     return [
         Started(
             job_orders_with_handoff(job, handoffs.get(job.pk)),
@@ -87,7 +87,7 @@ def _started_jobs(jobs: Collection[Job]) -> list[Started]:
     ]
 
 
-def ids_of_queueing_requests(jobs: Iterable[Job]) -> dict[int, str]:
+def request_id_by_queued_job(jobs: Iterable[Job]) -> dict[int, str]:
     """{job: the id of the request that queued it}, by one statement. Work that takes no time logs nothing."""
     rows = [(job.pk, job.task_id, job.created_at) for job in jobs if not is_instant(job.kind)]
     columns = [list(column) for column in zip(*rows, strict=True)]
@@ -110,14 +110,14 @@ def jobs_started_by_reports(results: Iterable[engine.ReportResult]) -> dict[int,
 
 def requeue_job(job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> str:
     """Queue the job again without counting an attempt, for a planned stop or to look again later."""
-    return engine.requeue(job_id, attempt, lease, after)
+    return engine.requeue_job_and_return_result(job_id, attempt, lease, after)
 
 
 def requeue_stray_lease(job_id: int, lease: uuid.UUID) -> str:
     """Give back a lease of ours whose job we do not drive, because an answer was lost."""
     attempt = Job.objects.filter(pk=job_id, lease_key=lease).values_list("attempt", flat=True).first()
     # An answer was lost: the server gave us the job, and nobody drives it
-    return engine.requeue(job_id, attempt, lease) if attempt is not None else "kept"
+    return engine.requeue_job_and_return_result(job_id, attempt, lease) if attempt is not None else "kept"
 
 
 def append_log(writer: logs.Writer, text: str) -> None:

@@ -19,7 +19,9 @@ MOST = 50
 """Names that are looked at."""
 
 
-def record_push(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logins: list[str]) -> str:
+def record_push_and_return_result(
+    job_id: int, lease: uuid.UUID, commit: str, who: list[str], logins: list[str]
+) -> str:
     """Record a push by others that a delivery detected, and let the task go on with it. `logins`: as the host
     reports them; `who`: addresses in the commits, used only where no login belongs to a member. :raises
     LeaseLost"""

@@ -92,10 +92,10 @@ def secret_references(line: ParsedLine) -> tuple[str, ...]:
 def task_masker(task: Task) -> Masker:
     """Return the masker for what stations of the task left and a page shows: it hides each secret that one of
     them could get, by the versions of the line that it has run."""
-    return task_maskers([task])[task.pk]
+    return masker_by_task_id([task])[task.pk]
 
 
-def task_maskers(tasks: Iterable[Task]) -> dict[int, Masker]:
+def masker_by_task_id(tasks: Iterable[Task]) -> dict[int, Masker]:
     """The same of several tasks, by their ids."""
     known, ran = list(tasks), dict[int, set[int]]()
     # By its tokens: an index of jobs by task has those of stations alone.

@@ -118,7 +118,7 @@ def store_new_bytes(root: Path, sources: FileSources, known: set[str]) -> Stored
     for digest, (path, size) in sources.items():
         if digest not in known:
             with open_plain_file(root, path) as file:
-                name = repeat_while_away(partial(storage.save_bytes, into, digest, file))
+                name = repeat_while_away(partial(storage.save_bytes_and_return_name, into, digest, file))
                 stored[digest] = (size, name)
     return stored
 

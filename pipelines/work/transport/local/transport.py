@@ -241,7 +241,7 @@ class LocalTransport:
         self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]
     ) -> None:
         arguments = (started.orders.job_id, started.lease, commit, list(who), list(logins))
-        await self.engine.call_until_connected(pushes.record_push, *arguments)
+        await self.engine.call_until_connected(pushes.record_push_and_return_result, *arguments)
 
     # Report
 

@@ -17,7 +17,7 @@ On = Callable[[Scene, Subject], Act | None]
 def fire(scene: Scene, due_id: int) -> str:
     """While every time has come that anybody set."""
     with scene.later(timedelta(hours=3)):
-        return engine.fire(due_id)
+        return engine.fire_due_time_and_return_result(due_id)
 
 
 def due_of(subject: Subject, kind: str, key: str) -> int | None:
@@ -66,7 +66,7 @@ def facts(scene: Scene, subject: Subject) -> Act | None:
 
 
 def fire_gone(scene: Scene, subject: Subject) -> Act:
-    return lambda: engine.fire(2**40)
+    return lambda: engine.fire_due_time_and_return_result(2**40)
 
 
 TIMED = (

@@ -129,12 +129,20 @@ def lose_late(scene: Scene, subject: Subject) -> Act | None:
 
 def requeue(scene: Scene, subject: Subject) -> Act | None:
     job = subject.leased
-    return (lambda: engine.requeue(job["id"], job["attempt"], uuid.UUID(job["lease_key"]))) if job else None
+    return (
+        (lambda: engine.requeue_job_and_return_result(job["id"], job["attempt"], uuid.UUID(job["lease_key"])))
+        if job
+        else None
+    )
 
 
 def requeue_late(scene: Scene, subject: Subject) -> Act | None:
     late = scene.lost.get(subject.id)
-    return (lambda: engine.requeue(late.job_id, late.attempt, _key(late))) if late else None
+    return (
+        (lambda: engine.requeue_job_and_return_result(late.job_id, late.attempt, _key(late)))
+        if late
+        else None
+    )
 
 
 def come(scene: Scene, subject: Subject) -> Act | None:
@@ -144,7 +152,7 @@ def come(scene: Scene, subject: Subject) -> Act | None:
 
     def act() -> str:
         due = Due.objects.get(job_id=job["id"], kind="wait")
-        return engine.fire(due.pk, due.due_at)
+        return engine.fire_due_time_and_return_result(due.pk, due.due_at)
 
     return act
 
