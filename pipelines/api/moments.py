@@ -104,17 +104,17 @@ def _moment_out(displayed: DisplayedMoment) -> MomentOut:
     )
 
 
-def _positions_out(past: TaskView) -> list[PastPositionOut]:
+def _positions_out(task_view: TaskView) -> list[PastPositionOut]:
     """Return the positions that lived then; where none did, those that had ended."""
     # A forked position lives in its branches, and a joined one in what they became
-    positions = [token for token in past.tokens if not token.forked and not token.joined_id]
+    positions = [token for token in task_view.tokens if not token.forked and not token.joined_id]
     living = [token for token in positions if token.status not in ENDED]
     return [
         PastPositionOut(
             position=token.pk,
             station=token.station,
             status=token.status,
-            gates=[visit.gate for visit in past.open_visits if visit.token_id == token.pk],
+            gates=[visit.gate for visit in task_view.open_visits if visit.token_id == token.pk],
             end=token.end or None,
         )
         for token in living or positions

@@ -129,16 +129,16 @@ def _rule_trace(record: StepRecord) -> list[Any]:
     return [entry for entry in trace if entry.step == "rules" and entry.rule]
 
 
-def _next_choices(line: ParsedLine, here: StepRecord, index: int) -> dict[str, Any]:
+def _next_choices(line: ParsedLine, record: StepRecord, index: int) -> dict[str, Any]:
     """Return what may happen to a token: nothing to one that has ended, or that has the station of an earlier
     one."""
-    positions = here.walk.positions
+    positions = record.walk.positions
     position = positions[index]
     before = [earlier.station for earlier in positions[:index] if earlier.is_active]
     if not position.is_active or position.station in before:
         return {"groups": [], "form": None}
     return {
-        "groups": walk_choices.choice_groups(line, here.walk, position),
+        "groups": walk_choices.choice_groups(line, record.walk, position),
         "form": walk_choices.outcome_form_or_none(line, position),
     }
 

@@ -61,14 +61,14 @@ def last_authors_since(number: int, notes: Noted) -> dict[str, Author]:
     return {path: max(hands, key=lambda author: author.number) for path, hands in newer.items() if hands}
 
 
-def _authors(noted: Iterable[Mapping[str, list[Any]]]) -> Iterable[Author]:
-    return (Author(person, entry[0], entry[1]) for hands in noted for person, entry in hands.items())
+def _authors(notes: Iterable[Mapping[str, list[Any]]]) -> Iterable[Author]:
+    return (Author(person, entry[0], entry[1]) for hands in notes for person, entry in hands.items())
 
 
 def _is_below(path: str, above: str) -> bool:
     return len(path) > len(above) and paths_overlap(path, above)
 
 
-def _concerns_path(noted: str, path: str) -> bool:
+def _concerns_path(noted_path: str, path: str) -> bool:
     """A preset fills every knob of the policy."""
-    return paths_overlap(noted, path) or (noted == "preset" and paths_overlap("policy", path))
+    return paths_overlap(noted_path, path) or (noted_path == "preset" and paths_overlap("policy", path))

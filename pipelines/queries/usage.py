@@ -169,11 +169,13 @@ def spending_of_day(project_id: int) -> Spending:
     return total_spending(_spending_sums("line.project_id", IN_THIS_DAY, [project_id], LINES))
 
 
-def _spending_sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Spending]:
+def _spending_sums(
+    key_column: str, condition: str, values: list[Any], joined: str = ""
+) -> dict[Any, Spending]:
     return {
         key: Spending(cost, priced, runs, int(tokens_in), int(tokens_out))
         for key, cost, priced, runs, tokens_in, tokens_out in fetch(
-            USAGE_SUMS % {"what": what, "which": which, "joined": joined}, values
+            USAGE_SUMS % {"what": key_column, "which": condition, "joined": joined}, values
         )
     }
 

@@ -125,13 +125,17 @@ def _project_id_and_closing_mails(batch_context: ConsequenceBatch) -> Iterable[t
 
 
 def _store_and_enqueue_new_rows(
-    rows: Sequence[Posted], there: Sequence[Sequence[Recipient]], kind: NotificationKind, task: str, name: str
+    rows: Sequence[Posted],
+    recipients_of_rows: Sequence[Sequence[Recipient]],
+    kind: NotificationKind,
+    task: str,
+    name: str,
 ) -> None:
-    """Store and post the rows that are new. `there`: the members at the address of each."""
+    """Store and post the rows that are new. `recipients_of_rows`: the members at the address of each."""
     if not rows:
         return
     waits = []
-    for row, people in zip(rows, there, strict=True):
+    for row, people in zip(rows, recipients_of_rows, strict=True):
         should_send, wait = _whether_wanted_and_quiet_until(people, kind, row.created_at)
         row.state = Posted.State.QUEUED if should_send else Posted.State.SKIPPED
         waits.append(wait)

@@ -117,10 +117,10 @@ def lock_and_load_tasks_of_jobs(ids: Collection[int]) -> Loaded:
 
 
 def _lock_and_load(
-    of: str, which: list[int], jobs: list[int], besides: Sequence[BoundQuery[Any]] = ()
+    of: str, ids: list[int], jobs: list[int], besides: Sequence[BoundQuery[Any]] = ()
 ) -> Loaded:
-    lock = Statement(LOCK_TASKS.format(of=of), [which])
-    read = Statement(READ_TASKS.format(of=of), [which, jobs, len(jobs) + SPARE])
+    lock = Statement(LOCK_TASKS.format(of=of), [ids])
+    read = Statement(READ_TASKS.format(of=of), [ids, jobs, len(jobs) + SPARE])
     more = [Statement(question.text, question.parameters) for question in besides]
     locked, [(clock, job_ids, tokens, work, projects, dues, unmet, paused)], *answers = send(
         [lock, read, *more]

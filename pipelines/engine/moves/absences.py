@@ -65,20 +65,20 @@ def stand_ins_from_rows(project_ids: Collection[int], away: Iterable[Any]) -> di
     return by_project
 
 
-def absent_person_and_stand_ins(away: StandIns, absent: int) -> tuple[int, ...]:
+def absent_person_and_stand_ins(stand_ins: StandIns, absent: int) -> tuple[int, ...]:
     """Return the absent person, their stand-in, the stand-in's stand-in and so on: at most three of them, and
     nobody twice."""
     people = [absent]
     # One more than stand-ins: the first of these people is the one who is away
-    while len(people) <= LONGEST_CHAIN and people[-1] in away and away[people[-1]] not in people:
-        people.append(away[people[-1]])
+    while len(people) <= LONGEST_CHAIN and people[-1] in stand_ins and stand_ins[people[-1]] not in people:
+        people.append(stand_ins[people[-1]])
     return tuple(people)
 
 
-def _stand_in_chains_to(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
+def _stand_in_chains_to(stand_ins: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
     """Yield, for each person for whom this one stands in, the people from the one to the other."""
-    for absent in away:
-        people = absent_person_and_stand_ins(away, absent)
+    for absent in stand_ins:
+        people = absent_person_and_stand_ins(stand_ins, absent)
         if user_id in people[1:]:
             yield people[: people.index(user_id) + 1]
 
@@ -127,7 +127,7 @@ def usable_seats_of(
 
 
 def ids_of_deciders(
-    people: Mapping[int, EntitledPerson], away: StandIns, visit: GateVisit, policy: Approval
+    people: Mapping[int, EntitledPerson], stand_ins: StandIns, visit: GateVisit, policy: Approval
 ) -> list[int]:
     """The ids of the members of a project who may decide at an open visit, on their own or in somebody's place."""
     eligible = {pk: person for pk, person in people.items() if meets_any_requirement(person, policy.who)}
@@ -136,10 +136,10 @@ def ids_of_deciders(
         for pk, person in eligible.items()
         if not reason_person_is_barred(person, visit.task, visit, policy)
     ]
-    for absent in away:
+    for absent in stand_ins:
         if absent not in eligible or is_barred(absent, visit.task, visit, policy):
             continue
-        for pk in absent_person_and_stand_ins(away, absent)[1:]:
+        for pk in absent_person_and_stand_ins(stand_ins, absent)[1:]:
             if is_barred(pk, visit.task, visit, policy):
                 # law §6, Absence: nor may anybody stand in through somebody who is barred.
                 break

@@ -346,13 +346,13 @@ def current_and_lost_targets(
     return tuple(dict.fromkeys(place for place in places.values() if place)), gone
 
 
-def decided_targets_if_others(targets: tuple[str, ...], lands: tuple[str, ...]) -> dict[str, Any]:
+def decided_targets_if_others(targets: tuple[str, ...], entered_stations: tuple[str, ...]) -> dict[str, Any]:
     """Return, for the event, the targets as they were decided, if they differ from where the task went."""
-    return {} if targets == lands else {"decided": list(targets)}
+    return {} if targets == entered_stations else {"decided": list(targets)}
 
 
-def lost_station_message(task: Task, gone: list[str]) -> str:
+def lost_station_message(task: Task, missing_stations: list[str]) -> str:
     return (
-        f"The next station ({', '.join(gone)}) is not part of version {task.pinned.number}, to which this task was"
-        " migrated."
+        f"The next station ({', '.join(missing_stations)}) is not part of version {task.pinned.number},"
+        " to which this task was migrated."
     )

@@ -107,13 +107,13 @@ def entitled_people_by_id(project_id: int) -> dict[int, EntitledPerson]:
 
 
 def people_by_project_and_id(
-    project_ids: Collection[int], only: Collection[int] | None = None
+    project_ids: Collection[int], only_user_ids: Collection[int] | None = None
 ) -> dict[int, dict[int, EntitledPerson]]:
-    """Return the people by project, in one statement for all projects. `only`: the ids of some people, of
+    """Return the people by project, in one statement for all projects. `only_user_ids`: the ids of some people, of
     whom nobody is alone."""
-    if only is None:
+    if only_user_ids is None:
         return people_from_rows(project_ids, *fetch_bound(people_query(project_ids)))
-    members = _entitlement_rows(Membership.objects.filter(project__in=project_ids, user__in=only))
+    members = _entitlement_rows(Membership.objects.filter(project__in=project_ids, user__in=only_user_ids))
     return people_from_rows(project_ids, members, everybody=False)
 
 

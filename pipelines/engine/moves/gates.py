@@ -167,16 +167,20 @@ def _read_job_results(job: Job) -> _JobResults:
     return _JobResults(job, artifacts, log or "", bool(decided), [*reported, *answered])
 
 
-def _gate_evidence(context: DecisionContext, answer: Wait, key: str, left: _JobResults) -> dict[str, Any]:
+def _gate_evidence(
+    context: DecisionContext, answer: Wait, key: str, job_results: _JobResults
+) -> dict[str, Any]:
     """Return what is displayed and voted on. `content` is the digest of what a run produced, without what
     differs from run to run: two visits with the same content ask the same question again."""
     task, job = context.task, context.job
-    displayed = _content_displayed_at_gate(context.judging_line, context.token.station, answer, key, left)
+    displayed = _content_displayed_at_gate(
+        context.judging_line, context.token.station, answer, key, job_results
+    )
     return {
         **displayed,
         "task": {"name": task.name, "title": task.title},
         "job": {"id": job.pk, "visit": job.visit, "attempt": job.attempt},
-        "log": {"digest": left.log},
+        "log": {"digest": job_results.log},
         "round": 1 + task.rounds.get(key, 0),
         # Without log, run and round, which differ each time although nothing was changed
         "content": payload.json_digest(displayed),
@@ -196,11 +200,11 @@ def _facts_with_base_and_tree(job: Job) -> dict[str, Any]:
 
 
 def _content_displayed_at_gate(
-    line: ParsedLine, station: str, answer: Wait, key: str, left: _JobResults
+    line: ParsedLine, station: str, answer: Wait, key: str, job_results: _JobResults
 ) -> dict[str, Any]:
-    outcome = left.job.outcome or {}
+    outcome = job_results.job.outcome or {}
     displayed = gate_question(line, station, answer, key, outcome, payload.json_digest(outcome.get("output")))
-    return {**displayed, "artifacts": left.artifacts}
+    return {**displayed, "artifacts": job_results.artifacts}
 
 
 @server_prepared(job=BigIntegerField())
@@ -222,12 +226,14 @@ def rejection_of_same_content_or_none(
 
 
 def _last_rejection_of_same_contents_or_none(
-    left: _JobResults, gates: Sequence[str], contents: Sequence[str]
+    job_results: _JobResults, gates: Sequence[str], contents: Sequence[str]
 ) -> GateVisit | None:
     """The rejection of one of these gates, if it was the last decision there and its subject has not changed."""
-    if not left.decided:
+    if not job_results.decided:
         return None
-    decided = GateVisit.objects.filter(task=left.job.task_id, gate__in=gates, state=GateVisit.State.DECIDED)
+    decided = GateVisit.objects.filter(
+        task=job_results.job.task_id, gate__in=gates, state=GateVisit.State.DECIDED
+    )
     # Later ones replace earlier ones: of each gate its last decision counts
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
     verdicts = {key: (visit.word, visit.evidence["content"]) for key, visit in last.items()}

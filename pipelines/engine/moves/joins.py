@@ -186,16 +186,16 @@ class JoinMerge:
             token = self.all_tokens_by_id[token.parent_id]
         return False
 
-    def _replace_branches_of_fork(self, gone: Iterable[Token], token: Token) -> None:
+    def _replace_branches_of_fork(self, removed_tokens: Iterable[Token], token: Token) -> None:
         """Among the branches by which their fork will end."""
         assert token.parent_id is not None
-        for member in gone:
+        for member in removed_tokens:
             assert member.parent_id is not None
-            self._update_branches(self.all_tokens_by_id[member.parent_id], without=member.pk)
+            self._update_branches(self.all_tokens_by_id[member.parent_id], removed_token_id=member.pk)
         self._update_branches(self.all_tokens_by_id[token.parent_id], plus=token.pk)
 
-    def _update_branches(self, fork: Token, without: int = 0, plus: int = 0) -> None:
-        remaining = [pk for pk in fork.wait.get("branches", ()) if pk != without]
+    def _update_branches(self, fork: Token, removed_token_id: int = 0, plus: int = 0) -> None:
+        remaining = [pk for pk in fork.wait.get("branches", ()) if pk != removed_token_id]
         if fork.status not in ENDED:
             self.touched[fork.pk] = fork
             fork.wait = {**fork.wait, "branches": [*remaining, plus] if plus else remaining}

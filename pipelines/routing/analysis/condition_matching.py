@@ -55,10 +55,10 @@ def answers_of_tested_rules_or_none(
     return None if route is None else [_tested_rule_answer(case, route, rule) for rule in rules]
 
 
-def _tested_rule_answer(case: RoutingContext, route: TakenRoute, rule: Rule) -> RuleAnswer:
+def _tested_rule_answer(routing: RoutingContext, route: TakenRoute, rule: Rule) -> RuleAnswer:
     # Each rule has all the steps of a decision, whatever those before it cost.
-    case.steps = EvaluationBudget()
-    view = case.condition_view(route)
+    routing.steps = EvaluationBudget()
+    view = routing.condition_view(route)
     try:
         matches = rule.when.test(view)
     except EvaluationFailed as fault:

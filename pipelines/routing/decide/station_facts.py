@@ -15,10 +15,10 @@ Visit = tuple[str, Facts]
 """A passed visit: its station, and what was observed of it."""
 
 
-def facts_by_station_with_last_tree(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
+def facts_by_station_with_last_tree(own: Facts, passed_visits: Iterable[Visit]) -> dict[str, dict[str, Any]]:
     """Facts by station. `own`: facts of the outcome being decided; `past`: earlier visits, oldest first. If the
     outcome has no tree of its own, the last tree seen on its path counts."""
-    visits = list(past)
+    visits = list(passed_visits)
     tree = next(
         (
             candidate

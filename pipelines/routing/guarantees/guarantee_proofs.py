@@ -254,14 +254,14 @@ def _cost_bound_text(bound: CostBound) -> str:
     )
 
 
-def _nearness_to_break(away: dict[Spot, int]) -> Near:
+def _nearness_to_break(distances: dict[Spot, int]) -> Near:
     def distance_to_breaking_spot(walk: SimulatedTask, watched: WatchedWalk) -> int:
         spots = (
             (position.station, watched.is_marked(position.token))
             for position in walk.positions
             if not position.is_over
         )
-        return min((away.get(spot, FAR) for spot in spots), default=FAR)
+        return min((distances.get(spot, FAR) for spot in spots), default=FAR)
 
     return distance_to_breaking_spot
 

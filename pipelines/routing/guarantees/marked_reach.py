@@ -130,10 +130,14 @@ class MarkedReach:
             yield self._mark.mark_of_merged_branches([False not in branch_marks for branch_marks in marks])
 
 
-def spot_distances(leads: Mapping[Spot, Iterable[Spot]], breaking: Iterable[Spot]) -> dict[Spot, int]:
-    """`leads`: from where each is entered."""
+def spot_distances(
+    origins_by_spot: Mapping[Spot, Iterable[Spot]], breaking: Iterable[Spot]
+) -> dict[Spot, int]:
+    """`origins_by_spot`: from where each is entered."""
     by_spot, level = dict.fromkeys(breaking, 1), set(breaking)
     while level:
-        level = {spot for entered in level for spot in leads.get(entered, ()) if spot not in by_spot}
+        level = {
+            spot for entered in level for spot in origins_by_spot.get(entered, ()) if spot not in by_spot
+        }
         by_spot |= dict.fromkeys(level, max(by_spot.values()) + 1)
     return by_spot

@@ -157,13 +157,13 @@ def _create_line(
     project: Project,
     stem: str,
     name: str,
-    under: Callable[[str], str | dict[str, Any]],
+    document_with_key: Callable[[str], str | dict[str, Any]],
 ) -> Line:
-    """A line under a key that is free: its document `under` that key. Raises Conflict: others take keys faster."""
+    """A line under a key that is free: `document_with_key` makes it. Raises Conflict: others are faster."""
     used_keys = set(project.lines.filter(key__startswith=stem).values_list("key", flat=True))
     # Somebody else may take it before this is written: the constraint refuses the second
     key = first_unused_key(stem, used_keys)
-    return publishing.create_line(project, key, name, under(key), request.user)
+    return publishing.create_line(project, key, name, document_with_key(key), request.user)
 
 
 def proposed_commands_or_none(repository: Repository) -> StationCommands | None:

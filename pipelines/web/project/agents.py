@@ -174,10 +174,10 @@ def restore_project_agent(request: SignedInRequest, project: Project, agent: int
     return redirect("project-agent", project.owner.key, project.key, project_agent.pk)
 
 
-def _run_and_report(request: SignedInRequest, do: Any, done: str) -> None:
+def _run_and_report(request: SignedInRequest, do: Any, success_message: str) -> None:
     try:
         do()
     except Conflict as conflict:
         messages.error(request, str(conflict))
     else:
-        messages.success(request, done)
+        messages.success(request, success_message)

@@ -31,7 +31,7 @@ def drop_notice(request: SignedInRequest, project: Project, notice: int) -> Http
 
 
 def _act_on_notice(
-    request: SignedInRequest, project: Project, notice: int, act: Callable[..., None], done: str
+    request: SignedInRequest, project: Project, notice: int, act: Callable[..., None], success_message: str
 ) -> HttpResponse:
     rows = HostNotice.objects.select_related("link__task__project", "link__repository")
     row = rows.filter(link__repository__project=project, pk=notice).first()
@@ -43,5 +43,5 @@ def _act_on_notice(
     except Conflict as conflict:
         messages.error(request, conflict.detail)
     else:
-        messages.success(request, done)
+        messages.success(request, success_message)
     return redirect("project-repository", project.owner.key, project.key, row.link.repository_id)

@@ -135,7 +135,7 @@ def _act_on_runner(
     project: Project,
     token: int,
     do: Callable[[ApiToken, User, datetime], None],
-    done: str,
+    success_message: str,
 ) -> HttpResponse:
     # The pages are open to members; to act takes more than to look.
     _require_management(request.user, project)
@@ -143,7 +143,7 @@ def _act_on_runner(
         ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.TokenKind.RUNNER)
     )
     do(runner_token, request.user, timezone.now())
-    messages.success(request, done % {"name": runner_token.name})
+    messages.success(request, success_message % {"name": runner_token.name})
     return redirect("project-runners", project.owner.key, project.key)
 
 

@@ -33,7 +33,7 @@ def typed_text_by_label(request: SignedInRequest, name: str, label: str) -> Type
 
 
 def run_command_and_redirect(
-    request: SignedInRequest, task: Task, do: Callable[[], Any], done: str, typed: Typed
+    request: SignedInRequest, task: Task, do: Callable[[], Any], success_message: str, typed: Typed
 ) -> HttpResponse:
     """Run the engine command `do` and redirect to the task. A conflict or refusal becomes a page that keeps the
     typed text."""
@@ -46,7 +46,7 @@ def run_command_and_redirect(
         return refusal_page(request, task, str(fault), typed)
     except Forbidden as not_asked:
         raise PermissionDenied(str(not_asked)) from not_asked
-    messages.success(request, done)
+    messages.success(request, success_message)
     return redirect_to_task(task)
 
 

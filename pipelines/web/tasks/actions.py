@@ -158,7 +158,12 @@ def hold_position(request: SignedInRequest, task: Task, token: int) -> HttpRespo
 
 
 def _act_with_reason(
-    request: SignedInRequest, task: Task, token: int, verb: Callable[..., Task], blank: str, done: str
+    request: SignedInRequest,
+    task: Task,
+    token: int,
+    verb: Callable[..., Task],
+    blank: str,
+    success_message: str,
 ) -> HttpResponse:
     """Act on a position with a reason; `blank` is the message where the reason is missing."""
     task_token, form = get_token_or_404(task, token), VersionedReasonForm(request.POST)
@@ -166,7 +171,11 @@ def _act_with_reason(
     if not form.is_valid():
         return refusal_page(request, task, blank, typed_texts)
     return run_command_and_redirect(
-        request, task, partial(verb, task_token.pk, user=request.user, **form.cleaned_data), done, typed_texts
+        request,
+        task,
+        partial(verb, task_token.pk, user=request.user, **form.cleaned_data),
+        success_message,
+        typed_texts,
     )
 
 

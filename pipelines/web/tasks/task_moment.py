@@ -152,14 +152,14 @@ def _past_pauses(task: Task, instant: datetime) -> list[Pause]:
     return list(pauses.select_related("by").order_by("since"))
 
 
-def _display_status(status: str, past: TaskView) -> str:
+def _display_status(status: str, task_view: TaskView) -> str:
     """Return the status that was shown, as `models.with_display_status` says it of now."""
-    by_hand = any(job.kind == "manual" and job.state == Job.State.RUNNING for job in past.jobs)
+    by_hand = any(job.kind == "manual" and job.state == Job.State.RUNNING for job in task_view.jobs)
     if status in (Status.RUNNING, Status.EVALUATING) and by_hand:
         return WAITING_FOR_INPUT
     if status != Status.BLOCKED:
         return status
-    living = [token for token in past.tokens if token.status not in ENDED and not token.forked]
+    living = [token for token in task_view.tokens if token.status not in ENDED and not token.forked]
     statuses = {WAITING_FOR_INPUT if token.asks_question else token.status for token in living}
     foremost = (Status.BLOCKED, Status.HELD, Status.AWAITING_REVIEW)
     return next((str(word) for word in foremost if word in statuses), WAITING_FOR_INPUT)
@@ -248,32 +248,40 @@ def _stopped_path(path: str) -> str:
     return json.dumps(marks)
 
 
-def _status_and_place_of_positions(past: TaskView) -> list[tuple[str, str]]:
+def _status_and_place_of_positions(task_view: TaskView) -> list[tuple[str, str]]:
     """Return status and place of each position: its open gates, else its station, or the end."""
     places = []
-    for token in past.tokens:
+    for token in task_view.tokens:
         if token.forked or token.joined_id:
             continue
-        gates = [gate_name(past.line, visit.gate) for visit in past.open_visits if visit.token_id == token.pk]
-        place = target_name(past.line, token.end) if token.end else station_name(past.line, token.station)
+        gates = [
+            gate_name(task_view.line, visit.gate)
+            for visit in task_view.open_visits
+            if visit.token_id == token.pk
+        ]
+        place = (
+            target_name(task_view.line, token.end)
+            if token.end
+            else station_name(task_view.line, token.station)
+        )
         places.append((token.status, ", ".join(gates) or place))
     return places
 
 
-def _past_files(past: TaskView) -> list[PastFiles]:
+def _past_files(task_view: TaskView) -> list[PastFiles]:
     """Return the files of each branch that had any, once where several had the same."""
-    if not past.line.workspace:
+    if not task_view.line.workspace:
         return []
-    trees, files = TaskTrees(past.task.pk), {}
-    for token in past.tokens:
+    trees, files = TaskTrees(task_view.task.pk), {}
+    for token in task_view.tokens:
         if token.forked or token.joined_id:
             continue
-        tree = trees.tree_at(token.pk, past.now)
+        tree = trees.tree_at(token.pk, task_view.now)
         if tree.digest and tree.digest not in files:
-            changed = compare_trees(trees.start_tree(token.pk, past.now), tree).files
+            changed = compare_trees(trees.start_tree(token.pk, task_view.now), tree).files
             files[tree.digest] = PastFiles(
                 token.station,
-                station_name(past.line, token.station),
+                station_name(task_view.line, token.station),
                 tree.digest,
                 changed[:MOST_FILES],
                 max(0, len(changed) - MOST_FILES),

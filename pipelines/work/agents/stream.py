@@ -217,10 +217,10 @@ class Stream:
             self.error = words.strip()[:LONGEST_WHAT]
         self.add_step(self.step_at_this_line(StepKind.ERROR, Verb.TELL, words, state=state))
 
-    def add_retry(self, which: int, words: str, detail: str = "") -> None:
+    def add_retry(self, retry_number: int, words: str, detail: str = "") -> None:
         """The model did not answer, and is asked again: one step, however often."""
         # A program that says no number (0) counts by how often it tells that it tries again
-        self.retries = max(which, self.retries + 1)
+        self.retries = max(retry_number, self.retries + 1)
         last = self.steps[-1] if self.steps else None
         if last is not None and last.verb == Verb.RETRY and last.state == StepState.RUNNING:
             self.steps[-1] = replace(last, what=words[:LONGEST_WHAT], detail=detail[:LONGEST_DETAIL])

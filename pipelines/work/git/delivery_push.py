@@ -205,9 +205,9 @@ def delivery_commit(order: DeliveryOrder, cleared: DeliveryPermission, tree: Obj
     return commits.new_commit(tree, parents, text, cleared.at)
 
 
-def _base_of_landed_or_empty(mirror: Mirror, landed: str, onto: str) -> str:
+def _base_of_landed_or_empty(mirror: Mirror, landed_commit: str, onto: str) -> str:
     """Return where the branch stood on which this commit of ours landed: "" where that was pushed anew."""
-    git_object = mirror.repository[ObjectID(landed.encode())]
+    git_object = mirror.repository[ObjectID(landed_commit.encode())]
     assert isinstance(git_object, Commit)
     return onto if onto.encode() in git_object.parents else ""
 

@@ -170,9 +170,9 @@ def _last_end(text: str) -> int:
     return max((match.end() for match in FENCE_END.finditer(text)), default=0)
 
 
-def _without_blocks(text: str, instead: str | Callable[[re.Match[str]], str] = "") -> str:
+def _without_blocks(text: str, replacement: str | Callable[[re.Match[str]], str] = "") -> str:
     end = _last_end(text)
-    return FENCE.sub(instead, text[:end]) + text[end:]
+    return FENCE.sub(replacement, text[:end]) + text[end:]
 
 
 def remark_on_unwanted_keys(value: Any, keys: Sequence[str]) -> tuple[str, ...]:

@@ -33,29 +33,31 @@ LONGEST_PATH: Final = 4096
 MODES: Final = 0o777
 
 
-def store_results(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> None:
+def store_results(job: Job, lease: uuid.UUID, attempt_results: Mapping[str, Any]) -> None:
     """Keep what `attempt_results_json` names, and the facts that are found in it.
 
     :raises NotStored: it is not what a station can leave; LeaseLost: nothing is kept"""
     before = stored_results.last_snapshot_or_none(job.pk)
-    artifacts, workspace = leavings.get("artifacts") or [], leavings.get("workspace")
+    artifacts, workspace = attempt_results.get("artifacts") or [], attempt_results.get("workspace")
     manifest = None if workspace is None else checked_manifest(workspace)
-    known = _stored_sizes(job, lease, artifacts, manifest, leavings.get("git"))
+    known = _stored_sizes(job, lease, artifacts, manifest, attempt_results.get("git"))
     stored_artifacts = checked_artifacts(artifacts, known)
     picture = None if manifest is None else _checked_workspace_or_none(manifest, known, before)
     orders = job_orders(job)
-    if not isinstance(leavings.get("git") or {}, dict):
+    if not isinstance(attempt_results.get("git") or {}, dict):
         raise NotStored("What is said of the commit cannot be read.")
-    if (orders.git is None or orders.git.problem) and leavings.get("git"):
+    if (orders.git is None or orders.git.problem) and attempt_results.get("git"):
         raise NotStored("This line works in no repository.")
     began = now = before.digest if before else NOTHING_THERE
     now = picture.digest if picture else now
     facts: dict[str, Any] = {}
     left = AttemptResults(Path(), {}, stored_artifacts, picture)
-    if orders.git is not None and leavings.get("git"):
+    if orders.git is not None and attempt_results.get("git"):
         current_manifest = manifest if manifest is not None else (before.manifest if before else ())
         try:
-            commit = uploaded_commits.checked_commit(job, lease, orders, leavings["git"], current_manifest)
+            commit = uploaded_commits.checked_commit(
+                job, lease, orders, attempt_results["git"], current_manifest
+            )
         except GitRefused as error:
             raise NotStored(str(error)) from error
         left = AttemptResults(Path(), {}, stored_artifacts, picture, commit.left)

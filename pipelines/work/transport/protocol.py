@@ -298,7 +298,7 @@ class Transport(JobTransport, Protocol):
         """`go_on`: the next job of the token may come along. :raises ReportFailed: nothing moved"""
 
     async def report_together(
-        self, done: Sequence[tuple[Started, dict[str, Any], bool]]
+        self, outcomes_of_started: Sequence[tuple[Started, dict[str, Any], bool]]
     ) -> list[ReportAnswer]:
         """Outcomes of work that took no time, each with `go_on`, in one transaction; one answer each. Nothing moved of
         what answers `error`."""

@@ -136,7 +136,7 @@ async def prepare_environment(
 
 
 async def _image_roots(
-    wanted: Preparation, images: Images | None, guard: Guard, sink: Sink
+    preparation: Preparation, images: Images | None, guard: Guard, sink: Sink
 ) -> dict[str, ImageRoot]:
     """:raises NotPrepared: an image is not there"""
 
@@ -144,7 +144,7 @@ async def _image_roots(
         await sink.note(f"[gateline] {text}")
 
     roots = dict[str, ImageRoot]()
-    for name in wanted.images:
+    for name in preparation.images:
         if images is None:
             raise NotPrepared("This runner has no podman or docker behind bubblewrap, which images take.")
         try:

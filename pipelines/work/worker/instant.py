@@ -85,25 +85,25 @@ class InstantWork:
             return None
 
     async def _report_together(
-        self, done: list[tuple[Started, Outcome, bool]], apart: Apart
+        self, outcomes_of_started: list[tuple[Started, Outcome, bool]], apart: Apart
     ) -> list[ReportAnswer]:
-        if not done:
+        if not outcomes_of_started:
             return []
-        works = [self._begin_reporting_work(started) for started, _, _ in done]
+        works = [self._begin_reporting_work(started) for started, _, _ in outcomes_of_started]
         try:
-            answers = await self._transport.report_together(done)
+            answers = await self._transport.report_together(outcomes_of_started)
         except asyncio.CancelledError:
             # A lost lease belongs to somebody else.
             await self._give_back(work.started for work in works if not work.lost)
             raise
         except Exception:
             # One by one, each meets its own error.
-            log.exception("reports_failed_together", members=len(done))
-            answers = [ReportAnswer("error") for _ in done]
+            log.exception("reports_failed_together", members=len(outcomes_of_started))
+            answers = [ReportAnswer("error") for _ in outcomes_of_started]
         finally:
             for work in works:
                 self._running.forget_work_if_current(work)
-        for (started, _, _), answer in zip(done, answers, strict=True):
+        for (started, _, _), answer in zip(outcomes_of_started, answers, strict=True):
             if answer.status in REFUSED:
                 log.info("lease_lost", job=started.orders.job_id)
             elif answer.status not in DONE:

@@ -102,11 +102,14 @@ def pair_renames(changes: list[FileChange], read: Callable[[Entry], bytes | None
 
 
 def _changes_with_renames(
-    changes: list[FileChange], gone: Iterable[Entry], came: Iterable[Entry], pairs: Mapping[str, str]
+    changes: list[FileChange],
+    removed_entries: Iterable[Entry],
+    came: Iterable[Entry],
+    pairs: Mapping[str, str],
 ) -> list[FileChange]:
     """`pairs`: {path now: path before} of renamed files."""
     changes = list(changes)
-    before = {str(entry["path"]): entry for entry in gone}
+    before = {str(entry["path"]): entry for entry in removed_entries}
     renamed = set(pairs.values())
     for entry in came:
         path = str(entry["path"])
@@ -137,10 +140,10 @@ def _is_executable_bit_same(old: Entry, new: Entry) -> bool:
     return bool(old.get("mode", 0) & EXECUTABLE) == bool(new.get("mode", 0) & EXECUTABLE)
 
 
-def _renames_by_content(gone: list[Entry], came: list[Entry]) -> dict[str, str]:
+def _renames_by_content(removed_entries: list[Entry], came: list[Entry]) -> dict[str, str]:
     """{path now: path before} of equal, not empty content; of several the one with the same name comes first."""
     paths_by_content: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for entry in sorted(gone, key=lambda file_entry: str(file_entry["path"])):
+    for entry in sorted(removed_entries, key=lambda file_entry: str(file_entry["path"])):
         # Empty files are all alike, which says nothing of a renaming; a link has no size.
         if entry.get("size", 1):
             paths_by_content[_content_key(entry)].append(str(entry["path"]))

@@ -48,16 +48,16 @@ def next_stations_by_station(line: ParsedLine) -> NextStations:
     )
 
 
-def routes_replacing_forks(line: ParsedLine, instead: Mapping[str, str]) -> NextStations:
+def routes_replacing_forks(line: ParsedLine, replacement_by_fork: Mapping[str, str]) -> NextStations:
     """The same where some forks, by the id of their rule, count as leading to one station."""
-    if not instead:
+    if not replacement_by_fork:
         return next_stations_by_station(line)
     # A token arrives at a join from an awaited station, never from the fork, so no path back leads there.
     back = {key: _source_stations(next_stations_by_station(line), key) for key in _returning_stations(line)}
     return {
         station.key: frozenset(
             {
-                *_drawn_targets(line, station, instead),
+                *_drawn_targets(line, station, replacement_by_fork),
                 *_undrawn_targets(line, station),
                 *back.get(station.key, ()),
             }
@@ -106,9 +106,11 @@ def reachable_stations(after: NextStations, begin: Iterable[str], avoiding: Coll
     return visited
 
 
-def _drawn_targets(line: ParsedLine, station: Station, instead: Mapping[str, str]) -> Iterator[str]:
+def _drawn_targets(
+    line: ParsedLine, station: Station, replacement_by_fork: Mapping[str, str]
+) -> Iterator[str]:
     for rule in station.rules:
-        yield from _rule_targets(line, rule, instead)
+        yield from _rule_targets(line, rule, replacement_by_fork)
     if not station.rules and line.policy.no_rules == "advance":
         yield from _next_station_key(line, station)
 
@@ -137,12 +139,12 @@ def _next_station_key(line: ParsedLine, station: Station) -> Iterator[str]:
         yield after.key
 
 
-def _rule_targets(line: ParsedLine, rule: Rule, instead: Mapping[str, str]) -> Iterator[str]:
+def _rule_targets(line: ParsedLine, rule: Rule, replacement_by_fork: Mapping[str, str]) -> Iterator[str]:
     # A faulty rule makes the task stuck when it is reached, and leads nowhere.
     if rule.fault is not None:
         return
-    if rule.id in instead:
-        yield instead[rule.id]
+    if rule.id in replacement_by_fork:
+        yield replacement_by_fork[rule.id]
     else:
         yield from (to for to in rule.to if to in line.stations_by_key and to not in (ORIGIN, BLOCKED))
     if rule.exhausted_to in line.stations_by_key:

@@ -163,14 +163,14 @@ class SubmoduleCheckout:
 
 @contextmanager
 def open_submodule(
-    access: RepositoryAccess, around: Remote, address: RepositoryAddress, trusted: bool, path: str
+    access: RepositoryAccess, outer_remote: Remote, address: RepositoryAddress, trusted: bool, path: str
 ) -> Iterator[tuple[Mirror, Remote]]:
     """`around`: of the repository of the task, whose credential goes to its own server alone.
 
     :raises SubmoduleRefused: whatever is refused meanwhile"""
     mirrors = Mirrors(access.mirrors)
     # A task could name any repository that this credential opens
-    credential = access.credential if trusted and is_same_server(address, around.address) else ""
+    credential = access.credential if trusted and is_same_server(address, outer_remote.address) else ""
     remote = Remote(address, access.guard, credential, mirrors.known_hosts, folders=access.folders)
     try:
         # Never the mirror of the repository itself, which is locked meanwhile: two tasks could wait for each other

@@ -259,7 +259,7 @@ class HttpTransport:
         return await self._reports.send(started, outcome, go_on)
 
     async def report_together(
-        self, done: Sequence[tuple[Started, dict[str, Any], bool]]
+        self, outcomes_of_started: Sequence[tuple[Started, dict[str, Any], bool]]
     ) -> list[ReportAnswer]:
         raise NotImplementedError("work that takes no time stays with the server")
 

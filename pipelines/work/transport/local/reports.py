@@ -30,11 +30,14 @@ class Reports:
         return answer
 
     async def send_together(
-        self, done: Sequence[tuple[Started, dict[str, Any], bool]], offer: WorkOffer
+        self, outcomes_of_started: Sequence[tuple[Started, dict[str, Any], bool]], offer: WorkOffer
     ) -> list[ReportAnswer]:
         """Send reports that came together in one batch, which waits for no other. A report for which nothing
         moved answers `error`."""
-        sent = [self._report(started, outcome, offer if on else None) for started, outcome, on in done]
+        sent = [
+            self._report(started, outcome, offer if on else None)
+            for started, outcome, on in outcomes_of_started
+        ]
         return await self._database.call_until_connected(deliver_reports, sent)
 
     def _report(self, started: Started, outcome: dict[str, Any], offer: WorkOffer | None) -> Report:

@@ -249,9 +249,9 @@ class LocalTransport:
         return await self._reports.send(started, outcome, self._offer.now if go_on else None)
 
     async def report_together(
-        self, done: Sequence[tuple[Started, dict[str, Any], bool]]
+        self, outcomes_of_started: Sequence[tuple[Started, dict[str, Any], bool]]
     ) -> list[ReportAnswer]:
-        return await self._reports.send_together(done, self._offer.now)
+        return await self._reports.send_together(outcomes_of_started, self._offer.now)
 
     def close(self) -> None:
         for pool in (self.engine, self.logs, self.house):

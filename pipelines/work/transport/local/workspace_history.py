@@ -145,11 +145,11 @@ class WorkspaceTrees:
     def _token_and_ancestors(self, token: int) -> list[int]:
         return ancestor_ids(token, lambda pk: self.tokens[pk].parent_id)
 
-    def _digest_and_manifest_of_snapshot(self, left: SnapshotHead) -> tuple[str, Manifest]:
-        if left.pk not in self._read:
-            snapshot = Snapshot.objects.get(pk=left.pk)
-            self._read[left.pk] = snapshot.digest, tuple(snapshot.manifest)
-        return self._read[left.pk]
+    def _digest_and_manifest_of_snapshot(self, snapshot_head: SnapshotHead) -> tuple[str, Manifest]:
+        if snapshot_head.pk not in self._read:
+            snapshot = Snapshot.objects.get(pk=snapshot_head.pk)
+            self._read[snapshot_head.pk] = snapshot.digest, tuple(snapshot.manifest)
+        return self._read[snapshot_head.pk]
 
 
 def _was_joined_by(token: Token, into: set[int], at: datetime) -> bool:
