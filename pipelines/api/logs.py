@@ -46,6 +46,7 @@ def log(
     job = Job.objects.filter(task=task, pk=visit).first() if 0 < visit < 2**63 else None
     if job is None or not 0 <= attempt <= job.attempt:
         raise NotFound
+    # Far behind any end there is nothing new yet, which is an answer and no fault
     piece = logs.read_log_part(job, attempt or job.attempt, min(max(position, 0), 2**62))
     return LogOut(
         attempt=attempt or job.attempt,

@@ -222,6 +222,7 @@ def _decision_if_others_approve(
     situation = dict(visit.asked_by.situation)
     facts = dict(situation.get("facts") or {})
     gates = dict(facts.get("gates") or {})
+    # As if the others approved: only so does this one word alone say where it leads
     for other in visit.asked_by.gate_visits.all():
         gates[other.gate] = {"decision": other.word or "approve"}
     gates[visit.gate] = {

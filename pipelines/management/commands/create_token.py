@@ -47,6 +47,7 @@ class Command(printing.Command):
             if options["machine"]
             else self._token_fields_of_person(name, project_row)
         )
+        # A person's roles are those of their membership, whatever a token of theirs would say
         if options["role"] and not options["machine"]:
             raise CommandError("A personal token has the roles of the person. Use --role with --machine.")
         try:

@@ -107,6 +107,7 @@ class Count(Field):
 
     def read(self, reader: Reader, key: str, context: ReadContext) -> Any:
         number = reader.count(key, self.default, least=self.least)
+        # Told, and kept: what else is wrong with this object is told in the same answer
         if number is not None and self.most is not None and number > self.most:
             reader.note(key, _("is at most %(most)s", most=self.most))
         return number

@@ -165,7 +165,7 @@ class SubmoduleCheckout:
 def open_submodule(
     access: RepositoryAccess, outer_remote: Remote, address: RepositoryAddress, trusted: bool, path: str
 ) -> Iterator[tuple[Mirror, Remote]]:
-    """`around`: of the repository of the task, whose credential goes to its own server alone.
+    """`outer_remote`: of the repository of the task, whose credential goes to its own server alone.
 
     :raises SubmoduleRefused: whatever is refused meanwhile"""
     mirrors = Mirrors(access.mirrors)
