@@ -132,6 +132,7 @@ def _job_row(view: TaskView, job: Job) -> VisitRow:
     row.repeat = " · ".join([*repeats, *([f"attempt {job.attempt}"] if job.attempt > 1 else [])])
     row.actor, row.actor_kind = (actor, kind) if job.purpose == Purpose.STATION else (job.kind, "system")
     row.spending = reported_spending(job.outcome)
+    # Blocked is no failure: then the rules or a person say what follows
     if job.result == "failure":
         row.tone, row.remarks = "danger", [(job.summary or "failed")[:LONGEST]]
     return row

@@ -35,8 +35,10 @@ def ask_requester_in_open_review(visit: GateVisit, user: User, text: str) -> Rev
         raise Invalid.at(
             "text", "The requester cannot be asked.", "The requester is no member of the project."
         )
+    # Nobody would be told: whoever asks themselves has the answer
     if requester == user:
         raise Invalid.at("text", "You requested this task.", "Ask somebody else.")
+    # Of all reviewers together: the requester answers each of them
     if ReviewQuestion.objects.filter(visit=visit).count() >= MOST:
         raise Invalid.at("text", "Too many questions.", "Decide, or send the task back.")
     question = ReviewQuestion.objects.create(

@@ -110,6 +110,7 @@ def prepare_folder_of_workspaces(say: Callable[[str], None]) -> None:
     """The folder of workspaces, with what an earlier version kept elsewhere."""
     folder = Path(settings.WORKSPACES_DIR)
     try:
+        # Of this user alone: the files of all tasks are in there
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise CommandError(
@@ -136,6 +137,7 @@ def worker_config(options: dict[str, Any], in_force: ChosenIsolation) -> WorkerC
         programs=settings.RUN_PROGRAMS,
         several_owners=settings.LANDLOCK_SEVERAL_OWNERS,
         labels=frozenset(options["label"] or settings.WORKER_LABELS),
+        # None serves every owner; an empty set would serve nobody
         owners=frozenset(owners) or None,
         secrets=secrets_to_mask(),
         outgoing=outgoing_destinations(),

@@ -16,8 +16,8 @@ Visit = tuple[str, Facts]
 
 
 def facts_by_station_with_last_tree(own: Facts, passed_visits: Iterable[Visit]) -> dict[str, dict[str, Any]]:
-    """Facts by station. `own`: facts of the outcome being decided; `passed_visits`: earlier visits, oldest first. If the
-    outcome has no tree of its own, the last tree seen on its path counts."""
+    """Facts by station. `own`: facts of the outcome being decided; `passed_visits`: earlier visits, oldest first.
+    If the outcome has no tree of its own, the last tree seen on its path counts."""
     visits = list(passed_visits)
     tree = next(
         (
