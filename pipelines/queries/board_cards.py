@@ -22,6 +22,7 @@ from pipelines.queries.join_waits import join_wait_sentence_by_token
 from pipelines.queries.unanswered_questions import unanswered_sentence_by_token
 from pipelines.queries.usage import NOTHING, Spending, spending_by_task_id
 from pipelines.routing.decide.approval import with_extra_votes
+from pipelines.routing.decide.effects import is_move_barred_by_holds
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.names import gate_name, station_name
@@ -75,8 +76,10 @@ class Card:
 
     @property
     def is_movable_by_hand(self) -> bool:
-        """It may be moved by hand: nothing has to be resolved first, and it waits for no sibling (law §17)."""
-        return "paused_by" not in self.token.wait and not self.token.waits_at_join
+        """It may be moved to another station by hand: nothing has to be resolved first, and it waits for no sibling
+        (law §17)."""
+        barred = is_move_barred_by_holds(self.token.wait, stays=False)
+        return not barred and not self.token.waits_at_join
 
     @property
     def key(self) -> str:

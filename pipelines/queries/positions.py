@@ -11,6 +11,7 @@ from pipelines.models import GateVisit, Job, Status, Token
 from pipelines.queries import versions
 from pipelines.queries.environment_preparation import PreparationProgress
 from pipelines.queries.failure_causes import FailureCause
+from pipelines.routing.decide.effects import is_move_barred_by_holds
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import wait_for_checks
 from pipelines.routing.sentences.names import station_name
@@ -48,8 +49,10 @@ class PositionView:
 
     @property
     def is_movable_by_hand(self) -> bool:
-        """It may be moved by hand: nothing has to be resolved first, and it waits for no sibling."""
-        return "paused_by" not in self.token.wait and not self.token.waits_at_join
+        """It may be moved by hand, or at least run again: nothing has to be resolved first, and it waits for no
+        sibling."""
+        barred = is_move_barred_by_holds(self.token.wait, stays=True)
+        return not barred and not self.token.waits_at_join
 
     @property
     def expected_end(self) -> datetime | None:
@@ -81,6 +84,9 @@ class PositionView:
         # To stay is “again”, which stands above them
         keys.remove(self.token.station) if self.token.station in keys else None
         again = [] if unbegun else [("", f"{self.station} again")]
+        # Whatever escalated it is resolved before it goes anywhere else
+        if is_move_barred_by_holds(self.token.wait, stays=False):
+            return again
         return [*again, *skip, *((key, station_name(line, key)) for key in keys)]
 
     @property

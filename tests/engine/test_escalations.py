@@ -13,6 +13,7 @@ from pipelines import engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import Agent, Due, Escalation, Incident, Lease, Task
 from pipelines.queries import versions
+from pipelines.queries.task_view import TaskView
 from pipelines.work.scheduler import timers
 from reviews.models import Notice
 from tests.factories import World, station
@@ -233,6 +234,21 @@ def test_one_position_is_escalated_once_for_one_trigger(world: World) -> None:
     assert [each.pk for each in Escalation.objects.filter(task=task)] == [found.pk]
 
 
+@pytest.mark.parametrize("to", ["ship", engine.SUCCESS])
+def test_what_is_escalated_is_moved_nowhere_before_that_is_resolved(world: World, to: str) -> None:
+    task, found = escalated(world)
+    token = world.token(task)
+    for command in (engine.move_or_retry_by_hand, engine.plan_move):
+        with pytest.raises(Conflict, match="resolves what holds it"):
+            command(token.pk, user=world.operator, token_version=token.version, to=to)
+    [position] = TaskView(task, timezone.now()).positions
+    assert position.move_targets == [("", "build again")]
+    resolve(world, found, "retry")
+    token = world.token(task)
+    engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version, to="ship")
+    assert world.at(task) == ["ship"]
+
+
 def test_it_ends_with_its_task(world: World) -> None:
     task, found = escalated(world)
     engine.cancel(task.pk, actor=engine.ENGINE)
@@ -305,6 +321,22 @@ def test_who_releases_by_hand_releases_no_block(world: World) -> None:
     token = world.token(task)
     engine.release(token.pk, user=world.operator, token_version=token.version)
     assert world.token(task).wait["paused_by"] == str(one.pk)
+
+
+def test_what_a_person_held_first_is_not_moved_while_an_escalation_blocks(world: World) -> None:
+    task = world.start(world.line(stations=["build", "ship"], escalations=BLOCKS))
+    token = world.token(task)
+    engine.hold(token.pk, user=world.operator, token_version=token.version)
+    (one,) = blocked_by(world, task, "one")
+    token = world.token(task)
+    for to in ("", "ship"):
+        with pytest.raises(Conflict, match="resolves what holds it"):
+            engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version, to=to)
+    assert not TaskView(task, timezone.now()).positions[0].is_movable_by_hand
+    resolve(world, one, "go_on")
+    token = world.token(task)
+    engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version, to="ship")
+    assert (world.at(task), world.status(task)) == (["ship"], "queued")
 
 
 def test_a_block_holds_work_that_would_begin_after_it(world: World) -> None:

@@ -29,6 +29,7 @@ from pipelines.queries import environments, versions
 from pipelines.queries.protections import repository_protection
 from pipelines.queries.usage import cost_of_task
 from pipelines.routing.basics.wording import people_text
+from pipelines.routing.decide.effects import is_move_barred_by_holds
 from pipelines.routing.guarantees.by_hand import (
     MovedPast,
     guarantees_unproved_after_move,
@@ -185,7 +186,8 @@ def _plan_fields_after_move(batch: Batch, task: Task, token: Token) -> dict[str,
 def _carry_out_move(
     batch: Batch, task: Task, token: Token, request: MoveRequest, broken: Collection[str]
 ) -> None:
-    if "paused_by" in token.wait:
+    stays = request.to in ("", token.station)
+    if is_move_barred_by_holds(token.wait, stays=stays):
         raise Conflict("Its work is held until somebody resolves what holds it.")
     if token.waits_at_join:
         raise Conflict("This branch waits for others at a join. Move those.")
@@ -197,7 +199,6 @@ def _carry_out_move(
         raise Invalid.at(
             "to", "is not a station of this line", f"Use one of: {', '.join(line.stations_by_key)}."
         )
-    stays = request.to in ("", token.station)
     job = batch.open_job_or_none(token)
     if stays and job and job.state == Job.State.QUEUED and job.purpose == Purpose.STATION:
         raise Conflict("Its work has not begun. Release it if it is on hold.")

@@ -363,6 +363,13 @@ def flatten_holds(wait: Mapping[str, Any]) -> list[Hold]:
     return [{key: value for key, value in wait.items() if key != THEN}, *wait.get(THEN, ())]
 
 
+def is_move_barred_by_holds(wait: Mapping[str, Any], *, stays: bool) -> bool:
+    """Return whether something has to be resolved before a person moves the position (law §17). `stays`: it is to run
+    its own station again, which resolves no escalation and leads nowhere."""
+    holds = flatten_holds(wait)
+    return any("paused_by" in hold or ("escalation" in hold and not stays) for hold in holds)
+
+
 def nest_holds(waits: Sequence[Hold]) -> Hold:
     if not waits:
         return {}

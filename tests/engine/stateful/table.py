@@ -113,7 +113,7 @@ HANDS: dict[str, Row] = {
     "move": row(
         moves("done", *RUNS_AGAIN),
         {
-            ("paused", *LOCKED): TO_RESOLVE,
+            ("held", "held_contradiction", "paused", *LOCKED): TO_RESOLVE,
             "joining": refused("Conflict", "it waits for its siblings"),
             ("forked", "ended_branch", *OVER): CHANGED,
         },
@@ -122,7 +122,7 @@ HANDS: dict[str, Row] = {
     "skip": row(
         moves("done", *DECIDED),
         {
-            ("paused", *LOCKED): TO_RESOLVE,
+            ("held", "held_contradiction", "paused", *LOCKED): TO_RESOLVE,
             REVIEW: refused("Conflict", "people are asked, and their decision leads on"),
             "joining": refused("Conflict", "it waits for its siblings"),
             ("forked", "ended_branch", *OVER): CHANGED,
