@@ -156,6 +156,26 @@ def test_a_task_an_escalation_and_a_wait_go_on_as_long_after(world: World) -> No
     assert find_violations() == []
 
 
+@pytest.mark.parametrize(("paused", "stands"), [("build", True), ("ship", False)])
+def test_a_pause_of_a_station_stops_the_clock_of_what_is_escalated_there(
+    world: World, paused: str, stands: bool
+) -> None:
+    escalation = {"trigger": "on_failure", "role": "Lead", "sla": "4h"}
+    stations = [station("build", {"id": "on", "when": {"result": "success"}, "to": "ship"}), "ship"]
+    task = world.start(
+        world.line(stations=stations, preset="aeef", policy={"no_rules": "advance"}, escalations=[escalation])
+    )
+    world.report(task, {"result": "failure"})
+    before, scope = Due.objects.get(kind="escalation"), PauseScope(task.project, task.line, paused)
+    made = pause(world, scope)
+    assert (Due.objects.get(kind="escalation").paused_at is not None) == stands
+    resume(world, scope, HOUR)
+    after = Due.objects.get(kind="escalation").due_at
+    assert after - before.due_at == (length(made) if stands else timedelta())
+    assert Escalation.objects.get(task=task).due_at == after
+    assert find_violations() == []
+
+
 def test_of_two_pauses_the_last_to_end_lets_go(world: World) -> None:
     task = world.start(line(world))
     world.report(task)

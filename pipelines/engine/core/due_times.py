@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from pipelines.engine.core.transaction import LockedTasks, PauseSpan
 from pipelines.engine.statements import PAUSE_DEADLINES
-from pipelines.models import ENDED, Due, GateVisit, Job
+from pipelines.models import ENDED, Due, Escalation, GateVisit, Job
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import due_notices
 
@@ -78,5 +78,9 @@ def _station_waiting_for_due_time_or_none(batch: LockedTasks, due: Due) -> str |
     if due.visit_id is not None:
         visits = GateVisit.objects.filter(pk=due.visit_id)
         return visits.values_list("token__station", flat=True).first()
-    token = batch.tokens.get(due.token_id) if due.token_id else None
+    token_id = due.token_id
+    if due.kind == ESCALATION_DUE:
+        # Its row names no token, with which it would be dropped as soon as that moves on
+        token_id = Escalation.objects.filter(pk=due.key).values_list("token_id", flat=True).first()
+    token = batch.tokens.get(token_id) if token_id else None
     return token.station if token else None
