@@ -30,8 +30,10 @@ def token_and_person_of_answers(task: Any) -> QuerySet[Event, HandRow]:
 
 
 def _token_and_reporting_person_rows(jobs: QuerySet[Job, Job]) -> QuerySet[Job, HandRow]:
-    # Whoever closes a job by a cancellation is named by it as well, and produced nothing.
-    done = jobs.filter(state=Job.State.DONE, reported_by__startswith=PERSON).exclude(result="cancelled")
+    # Whoever closes a job from outside is named by it as well, and produced nothing. A report has a digest, also that
+    # of work which is skipped or called cancelled (law §17).
+    done = jobs.filter(state=Job.State.DONE, reported_by__startswith=PERSON)
+    done = done.exclude(result="cancelled", report_digest="")
     return done.order_by("pk").values_list("token_id", "reported_by")
 
 
@@ -48,7 +50,7 @@ def people_in_past_of_token(batch: Batch, task: Task, token: Token, stored: Iter
     recent = (
         (job.token_id, job.reported_by)
         for job in jobs
-        if job.reported_by.startswith(PERSON) and job.result != "cancelled"
+        if job.reported_by.startswith(PERSON) and (job.result != "cancelled" or job.report_digest)
     )
     rows = [*stored, *recent]
     if any(position != token.pk for position, _person in rows):
