@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from pydantic import BaseModel, Field
 
 from pipelines import engine
-from pipelines.api.auth import Request, caller_actor
+from pipelines.api.auth import Caller, Request, caller_actor, requesters_of_machine_token
 from pipelines.api.idempotency import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.lookup import CHANGES, TASK, Operations, action_required
 from pipelines.api.schemas import StrictBody, TaskOut, task_out
@@ -74,21 +74,21 @@ def fork(
     behind a fork and after its end. No approval and no count is inherited, whoever forks is its requester, and this
     task goes on as it was. The answer is the new task, whose `follows` is this one. With an `Idempotency-Key` a
     repeated request starts no second one."""
-    who = request.auth
+    return answer_once(request, idempotency_key, partial(_fork, request.auth, task, payload))
+
+
+def _fork(who: Caller, task: Task, payload: ForkIn) -> TaskOut:
     person = who if isinstance(who, User) else who.user
-    return answer_once(request, idempotency_key, partial(_fork, person or caller_actor(who), task, payload))
-
-
-def _fork(user: User | engine.Actor, task: Task, payload: ForkIn) -> TaskOut:
     return task_out(
         engine.fork(
             task.pk,
-            user=user,
+            user=person or caller_actor(who),
             at=payload.at,
             position=payload.position,
             station=payload.station,
             reason=payload.reason,
             accepts=payload.accepts,
+            requesters=requesters_of_machine_token(who),
         )
     )
 

@@ -50,3 +50,15 @@ def test_manual_work_that_a_move_takes_away_has_none(api: Apis, world: World) ->
     assert moved.status_code == 200, moved.content
     world.report(task)
     assert reviewer.post(gate_path(task), {"action": "approve"}).status_code == 200
+
+
+def test_whoever_made_the_token_of_a_machine_has_requested_what_it_forks(api: Apis, world: World) -> None:
+    task = world.start(world.line(stations=[station("build", GATED), "ship"], gates=[GATE]))
+    maker = world.admin
+    made = api.machine("read", "report").post(f"/stages/line/tasks/{task.name}/fork", {})
+    assert made.status_code == 200, made.content
+    fork = Task.objects.get(follows=task)
+    world.report(fork)
+    refused = api.as_(maker).post(gate_path(fork), {"action": "approve"})
+    assert refused.status_code == 403 and "requested" in refused.json()["detail"]
+    assert api.as_(world.reviewer).post(gate_path(fork), {"action": "approve"}).status_code == 200

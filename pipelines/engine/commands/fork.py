@@ -3,7 +3,7 @@ with an empty past (law §17)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -102,18 +102,20 @@ def fork(
     station: str = "",
     reason: str = "",
     accepts: Collection[str] = (),
+    requesters: Sequence[str] = (),
 ) -> Task:
     """Start a linked task from a moment of this one, whether that goes on or has ended. `at`: the number of the event
     behind which it begins, None for the last one; `position`: the token whose files it has, None where the moment
     leaves no choice; `station`: where it begins, "" for where that token stood. It runs on the same version with the
     inputs of the task and the context of the moment; counts, votes and visits begin anew, and whoever forks asked
-    for it.
+    for it; `requesters`: who else may have, see `Task.requesters`.
 
     Raises NotFound, Invalid (path `at`, `position`, `station`, `reason`, or `accepts`: a promise would break that is
     not named), Purged (its files are deleted), Conflict (a file of it has expired; the repository is
     protected from its line; the line is archived),
     Forbidden (only an administrator may break a promise)."""
     request = _fork_request(task_id, user, at, position, station, payload.checked_text(reason, "reason"))
+    request.new.requesters = [*dict.fromkeys((*request.new.requesters, *requesters))]
     check_broken_promises_accepted(
         FORK, request.old.project_id, request.user, request.reason, accepts, request.broken
     )
