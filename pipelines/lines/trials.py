@@ -49,6 +49,7 @@ ENDED: Final[Mapping[str, str]] = {
     "failed": "It could not be run. The log of the runner says why.",
     "stopped_by_hand": "Stopped.",
     "budget": "Not run: the budget was spent.",
+    "not_permitted": "Not run: who started it may not run it any more.",
 }
 
 

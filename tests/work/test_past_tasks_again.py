@@ -204,6 +204,20 @@ def test_a_stop_ends_what_waits_and_one_line_has_one_at_a_time(
     assert not StationTrial.objects.exists()
 
 
+@pytest.mark.parametrize("loses", ["project", "execute"])
+def test_what_waits_is_not_run_for_who_may_no_longer_run_it(
+    world: World, bench: Bench, origin: RemoteRepository, programs: tuple[str, ...], loses: str
+) -> None:
+    line = line_of(world)
+    accepted(world, bench, origin, line, programs)
+    evaluation = evaluations.start_evaluation(line, world.admin, requested(line))
+    membership = Membership.objects.filter(user=world.admin, project=world.project)
+    membership.delete() if loses == "project" else membership.update(execute=False)
+    work_off(bench, evaluation, programs)
+    trial = evaluation.trials.get()
+    assert (trial.state, trial.why, trial.log) == ("cancelled", "not_permitted", "")
+
+
 def test_what_cannot_be_evaluated_is_refused_with_its_reason(
     world: World, bench: Bench, origin: RemoteRepository, programs: tuple[str, ...]
 ) -> None:

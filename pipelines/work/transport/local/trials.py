@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Concat, Length
 
+from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.engine.core.decision_context import task_fields
 from pipelines.errors import Invalid
@@ -28,6 +29,7 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import ParsedLine, Station, read_line
 from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
+from pipelines.work.handlers.code import runs_code
 from pipelines.work.orders.order import Orders
 from pipelines.work.spec.agent_call import PermissionAnswer, PermissionRequest
 from pipelines.work.spec.repository import AtHost, DeliveryPermission, GitState
@@ -210,6 +212,9 @@ def begin_trial_or_none(trial_id: int, offer: WorkOffer) -> TrialOrders | None:
             cancel_trial(trial_id, "budget")
             return None
         made = TrialOrders.orders_for_trial(trial)
+        if not _may_still_run(trial, made.station):
+            cancel_trial(trial_id, "not_permitted")
+            return None
         now = clock.now()
         if can_run_trial(offer, made.task, made.line, made.station):
             trial.state, trial.started_at, trial.seen_at = State.RUNNING, now, now
@@ -226,6 +231,19 @@ def begin_trial_or_none(trial_id: int, offer: WorkOffer) -> TrialOrders | None:
             return None
     cancel_trial(trial_id, "no_worker")
     return None
+
+
+def _may_still_run(trial: StationTrial, station: Station) -> bool:
+    """Say whether who started it may do so now: they may have left the project while it waited."""
+    line, project = trial.line, trial.line.project
+    if line.archived_at or project.archived_at:
+        return False
+    evaluation = trial.evaluation
+    actions = ["submit", "design" if evaluation is None else "publish"]
+    # A check is a command
+    if runs_code(station) or (evaluation is not None and evaluation.check_station):
+        actions.append("execute")
+    return all(access.is_permitted(trial.by, action, project) for action in actions)
 
 
 def longest_wait_of_trial_for_worker(trial: StationTrial) -> timedelta:
