@@ -42,7 +42,8 @@ def refuse_unsigned_call(connection: ChannelConnection, headers: Mapping[str, st
             )
         else:
             expected, received = keys.decrypt_secret(connection.signing), form["token"]
-    except (keys.SecretUnreadable, KeyError, TypeError) as problem:
+    # ValueError: of half a surrogate pair, which JSON may hold, no signature can be made
+    except (keys.SecretUnreadable, KeyError, TypeError, ValueError) as problem:
         raise NotSigned from problem
     # As bytes: compare_digest takes no texts beyond ASCII
     if not hmac.compare_digest(expected.encode(), received.encode("utf-8", "replace")):

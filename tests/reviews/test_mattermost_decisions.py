@@ -112,6 +112,7 @@ def test_what_nobody_vouches_for_is_refused(world: World, mattermost: Mattermost
         {**context, "signature": "0" * 64},
         {**context, "value": context["value"][:-1] + "x"},
         {"value": context["value"]},
+        {"value": "\ud800", "signature": "x"},
         {**context, "signature": ["x"]},
         {},
     ):
