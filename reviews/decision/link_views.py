@@ -3,7 +3,9 @@ scanners open links, some of them in a browser. The token leaves the address at 
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+import re
+
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -20,6 +22,7 @@ from reviews.models import MailLink
 
 COOKIE, SECONDS = "gateline-mail-link", 600
 STATUS = {"invalid": 404, "used": 410, "decided": 409, "superseded": 410}
+TOKEN = re.compile(r"[A-Za-z0-9_-]{1,100}")
 FORBIDDEN = 403
 """For reassigned, changed and another."""
 
@@ -29,6 +32,9 @@ FORBIDDEN = 403
 @require_safe
 def take_token_from_address(request: HttpRequest, token: str) -> HttpResponse:
     """Take the token out of the address."""
+    # No cookie has what is beyond ASCII
+    if not TOKEN.fullmatch(token):
+        raise Http404
     answer = redirect("mail-link")
     answer.set_cookie(
         COOKIE,

@@ -239,3 +239,8 @@ def test_the_button_needs_the_token_of_its_form(world: World, lead: User, mailbo
     client.get(path)
     assert client.post(reverse("mail-link")).status_code == 403
     assert not Vote.objects.exists()
+
+
+def test_an_address_that_no_token_has_leads_nowhere(db: None) -> None:
+    for odd in ("€", "a b", "x" * 101):
+        assert Client().get(reverse("mail-link-arrive", args=[odd])).status_code == 404
