@@ -121,7 +121,12 @@ class TransferIn(StrictBody):
 @router.get("/projects", response=list[ProjectOut], summary="List projects")
 def index(request: Request) -> list[ProjectOut]:
     """List the projects of which the caller is a member, the archived ones too."""
-    return [ProjectOut.of(project) for project in access.visible_projects_with_owner(request.auth)]
+    who = request.auth
+    return [
+        ProjectOut.of(project)
+        for project in access.visible_projects_with_owner(who)
+        if access.is_permitted(who, "view", project)
+    ]
 
 
 @router.post("/owners/{owner}/projects", response={201: ProjectOut}, summary="Create a project")

@@ -46,6 +46,8 @@ def test_without_the_scope_to_read_nothing_is_read(
     assert {path: call(client, secret, "GET", path) for path in reading(task)} == dict.fromkeys(
         reading(task), 403
     )
+    answer = client.get("/api/projects", headers={"Authorization": f"Bearer {secret}"})
+    assert (answer.status_code, answer.json()) == (200, [])
 
 
 def test_with_it_everything_is_read_and_nothing_changed(world: World, task: Task, client: Client) -> None:
