@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, require_person
-from pipelines.api.lookup import CHANGES, LINE, Operations, action_required
+from pipelines.api.lookup import CHANGES, LINE, Operations, action_required, costly_operation
 from pipelines.api.schemas import StrictBody
 from pipelines.errors import Invalid, NotFound
 from pipelines.lines import line_migration
@@ -150,6 +150,7 @@ def _migration_entries(made: Migration) -> list[EntryOut]:
 
 
 @router.get(LINE + "/impact", response=ImpactOut, summary="What a version does to running tasks")
+@costly_operation
 def impact(
     request: Request,
     line: Line,
