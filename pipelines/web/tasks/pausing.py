@@ -11,8 +11,9 @@ from django.views.decorators.http import require_POST
 
 from pipelines import engine
 from pipelines.engine import PauseScope
-from pipelines.errors import Conflict
+from pipelines.errors import Conflict, Invalid
 from pipelines.models import Line, Project, Task
+from pipelines.queries import versions
 from pipelines.web.shell.page import SignedInRequest, line_required, project_required, task_required
 from pipelines.web.tasks.action_responses import run_command_and_redirect, typed_text_by_label
 
@@ -42,13 +43,20 @@ def resume_task(request: SignedInRequest, task: Task) -> HttpResponse:
 @require_POST
 def pause_line_or_station(request: SignedInRequest, line: Line) -> HttpResponse:
     """Pause a line, or the station that the form names."""
-    return _pause_scope(request, PauseScope(line.project, line, request.POST.get("station", "")))
+    station = request.POST.get("station", "")
+    scope = PauseScope(line.project, line, station)
+    if station and (line.live is None or station not in versions.by_id(line.live.pk).stations_by_key):
+        messages.error(request, "The live version has no such station.")
+        return _redirect_to_scope(scope)
+    return _pause_scope(request, scope)
 
 
 @line_required("operate")
 @require_POST
 def resume_line_or_station(request: SignedInRequest, line: Line) -> HttpResponse:
-    return _resume_scope(request, PauseScope(line.project, line, request.POST.get("station", "")))
+    # PostgreSQL compares with no NUL. A station that is gone may be resumed.
+    station = request.POST.get("station", "").replace("\x00", "")
+    return _resume_scope(request, PauseScope(line.project, line, station))
 
 
 @project_required("settings")
@@ -71,8 +79,8 @@ def _pause_scope(request: SignedInRequest, scope: PauseScope) -> HttpResponse:
     try:
         engine.pause(scope, user=request.user, reason=reason, stops=stops)
         messages.success(request, "Paused")
-    except Conflict as refusal:
-        messages.error(request, refusal.detail)
+    except (Conflict, Invalid) as refusal:
+        messages.error(request, str(refusal))
     return _redirect_to_scope(scope)
 
 
