@@ -225,6 +225,8 @@ def save_draft_on_line_under_review(
     # PostgreSQL stores no NUL
     if not text or len(text) > LONGEST or "\x00" in text:
         raise Invalid.at("text", "Write a comment.", f"At most {LONGEST} characters.")
+    if side not in Remark.Side.values:
+        raise Invalid.at("side", "This line is not under review.", "Choose a line of the changes.")
     counted = comparison.find_file(path)
     entry = counted and (counted.change.new if side == Remark.Side.NEW else counted.change.old)
     lines = None

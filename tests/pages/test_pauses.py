@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.urls import reverse
 
+from pipelines.models import Pause
+from pipelines.web.tasks.uploads import parsed_file_value_or_text
 from pipelines.work.scheduler import timers
 from tests.engine.test_pauses import line
 from tests.factories import World, make_member
@@ -44,4 +47,30 @@ def test_a_line_or_its_station_is_paused_on_its_page(world: World, signed_in: As
     assert subject in viewer and at(world, "line-resume", "line") not in viewer
     assert client.post(at(world, "line-resume", "line"), {"station": station}).status_code == 302
     timers.run_due_timers_and_triggers()
+    assert world.status(task) == "queued"
+
+
+def test_what_no_station_is_called_and_no_reason_can_say_pauses_nothing(world: World, signed_in: As) -> None:
+    world.start(line(world))
+    client, address = signed_in(world.operator), at(world, "line-pause", "line")
+    for typed in (
+        {"station": "\x00"},
+        {"station": "x" * 65},
+        {"station": "nowhere"},
+        {"reason": "x" * 20_001},
+    ):
+        assert client.post(address, typed).status_code == 302
+        resumed = client.post(at(world, "line-resume", "line"), {"station": typed.get("station", "")})
+        assert resumed.status_code == 302
+    assert not Pause.objects.exists()
+
+
+def test_numbers_and_texts_that_no_page_writes_are_no_failure(world: World, signed_in: As) -> None:
+    task = world.start(line(world))
+    client = signed_in(world.operator)
+    for odd in ("²", "9" * 4_301):
+        assert client.get(at(world, "line-versions", "line"), {"to": odd}).status_code < 500
+    selected = {"action": "pause", "all": "yes", "matching": "?q=%2500"}
+    assert client.post(reverse("task-bulk-commands"), selected).status_code < 500
+    assert parsed_file_value_or_text("[" * 100_000) == "[" * 100_000
     assert world.status(task) == "queued"

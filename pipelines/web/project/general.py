@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import access
-from pipelines.errors import Conflict, Invalid
+from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Owner, Project, StoredValue, Task
 from pipelines.models.people import slug
 from pipelines.people import projects
@@ -308,8 +308,8 @@ def transfer_project(request: SignedInRequest, project: Project) -> HttpResponse
             projects.transfer_to_owner(project, form.cleaned_data["owner"], by=request.user)
         except Invalid as fault:
             form.add_error("owner", fault.message)
-        except Conflict as conflict:
-            form.add_error("owner", conflict.detail)
+        except (Conflict, Forbidden) as refusal:
+            form.add_error("owner", refusal.detail)
         else:
             messages.success(request, f"The project now belongs to {project.owner.name}.")
             return _redirect_to_general(project)

@@ -105,7 +105,8 @@ def _withdraw_earlier_plan(request: SignedInRequest) -> None:
 def _requested_selection(request: SignedInRequest) -> BulkSelection:
     form = request.POST
     if form.get("all"):
-        query = QueryDict(form.get("matching", "").removeprefix("?")[:2_000])
+        # PostgreSQL compares with no NUL
+        query = QueryDict(form.get("matching", "").removeprefix("?")[:2_000].replace("%00", ""))
         owner_and_project, _slash, line = form.get("line", "").rpartition("/")
         match = Match(
             owner_and_project or query.get("project", ""),

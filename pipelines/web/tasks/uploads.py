@@ -76,7 +76,7 @@ def parsed_file_value_or_text(text: str) -> Any:
     """The value of a file input as its form keeps it; what is no JSON stays text, refused by the engine."""
     try:
         return json.loads(text) if text else ""
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -233,7 +233,7 @@ def _draft_entry_unless_different(line: Line, differs: bool) -> list[VersionEntr
 def _default_side_or_empty(line: Line, to: str, rows: list[LineVersion]) -> str:
     """Return the default side of a comparison: for a version the one before it, for a draft the live version."""
     # `draft`, `live`, or a draft that was put aside
-    if not to.isdigit():
+    if not (to.isascii() and to.isdigit() and len(to) < 10):
         return str(line.live.number) if line.live else ""
     return next((str(row.number) for row in rows if row.number < int(to)), "")
 
