@@ -13,7 +13,9 @@ from typing import Any, Final
 
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
+from django.db.models import Q
 from django.http import StreamingHttpResponse
+from django.utils import timezone
 
 from pipelines.api.auth import RunnerBearer
 from pipelines.api.dialects.alp import RUNNERS, get_token_runner
@@ -88,8 +90,9 @@ async def _wait_for_hint(layer: Any, channel: str) -> None:
 
 
 def _waiting_job_ids_or_none_if_revoked(runner: uuid.UUID) -> list[int] | None:
-    """None: its token was taken away."""
-    worker = Worker.objects.filter(pk=runner, token__revoked_at=None).first()
+    """None: its token was taken away, or has expired."""
+    in_force = Worker.objects.filter(pk=runner, token__revoked_at=None).select_related("token")
+    worker = in_force.filter(Q(token__expires_at=None) | Q(token__expires_at__gt=timezone.now())).first()
     if worker is None:
         return None
     alp_runners.mark_present(worker)
