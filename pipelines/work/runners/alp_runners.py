@@ -96,7 +96,10 @@ def runner_id(token: ApiToken) -> uuid.UUID:
 
 def registered_runner(token: ApiToken) -> Worker:
     """:raises NotFound: it never registered"""
-    return presence.registered_runner(token, runner_id(token))
+    runner = presence.registered_runner(token, runner_id(token))
+    # Known here: `ids_of_jobs_for_runner` asks it
+    runner.token = token
+    return runner
 
 
 def alp_runner_offer(runner: Worker) -> WorkOffer:
@@ -118,7 +121,11 @@ def ids_of_jobs_for_runner(runner: Worker) -> list[int]:
     # One job at a time: its reports need not say which one they are about (docs/runners.md)
     if runner.stopping or leases.leases_of_worker(runner.pk):
         return []
-    return list(claimable_jobs(alp_runner_offer(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
+    only_job_id = runner.token.only_job_id if runner.token else None
+    if only_job_id is None:
+        return list(claimable_jobs(alp_runner_offer(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
+    # However many more urgent ones wait
+    return [job for job in claimable_jobs(alp_claim(runner), {queue.DRIVE: 10_000}) if job == only_job_id]
 
 
 def lease_most_urgent_job_or_none(runner: Worker) -> Dispatched | None:
