@@ -315,6 +315,11 @@ class Token(models.Model):
         return "join" in self.wait and self.status == Status.QUEUED
 
     @property
+    def is_branch(self) -> bool:
+        """It is one of several positions into which its task was forked."""
+        return self.parent_id is not None
+
+    @property
     def asks_question(self) -> bool:
         """It is blocked with a question: `ASKS`, of one that was read."""
         return self.status == Status.BLOCKED and "question" in self.wait and "evaluation" not in self.wait

@@ -45,7 +45,7 @@ ALARMS = (
 class TimelineItem:
     """`shape`: start, station, gate, end or dot. `state`: taken, waiting, danger or "". `text` stands alone where
     there is no move. `key`: the label is the id of a rule without one. `seconds`: how long it stayed where this
-    led to, until now where it still is."""
+    led to, until now where it still is. `names_actor`: the label says who did it."""
 
     seq: int
     at: datetime
@@ -63,6 +63,7 @@ class TimelineItem:
     here: bool = False
     decision: str = ""
     run: int | None = None
+    names_actor: bool = False
 
     @property
     def move(self) -> bool:
@@ -103,7 +104,7 @@ def _timeline_item_or_none(
     task: Task, line: ParsedLine, event: Event, who: actor_names.ActorLabel
 ) -> TimelineItem | None:
     if event.kind in MOVES:
-        made: TimelineItem | None = _move_item(line, event)
+        made: TimelineItem | None = _move_item(line, event, who)
     elif event.kind in SUPPLY_TEXTS:
         names = ", ".join(map(str, event.data.get("given", ())))
         words = {"who": who.name, "station": station_name(line, event.source), "names": names}
@@ -128,7 +129,7 @@ def _timeline_item_or_none(
     return made
 
 
-def _move_item(line: ParsedLine, event: Event) -> TimelineItem:
+def _move_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem:
     item = TimelineItem(event.seq, event.at, "station", "taken", station_name(line, event.source))
     rule = event.data.get("rule")
     item.number, item.label = _rule_number_and_name(line, event.source, rule)
@@ -165,16 +166,28 @@ def _move_item(line: ParsedLine, event: Event) -> TimelineItem:
             item.shape, item.target = "end", target_name(line, event.target)
             item.label = item.label or str(event.data.get("reason") or "")
         case _:
-            item.target = station_name(line, event.target)
-            item.run = (event.data.get("job") or {}).get("visit")
-            if any("join" in token for token in event.data.get("tokens", ())):
-                item.state = "waiting"
-            item.label = item.label or BY.get(event.data.get("by", ""), "")
-            if event.trigger.startswith("escalation:"):
-                item.label = _text_with_remark("By the person it was escalated to", event.data.get("reason"))
-            if event.trigger in BY_HAND:
-                item.label = _text_with_remark(BY_HAND[event.trigger], event.data.get("reason"))
+            _fill_station_move(item, line, event, who)
     return item
+
+
+def _fill_station_move(
+    item: TimelineItem, line: ParsedLine, event: Event, who: actor_names.ActorLabel
+) -> None:
+    """Fill in where a position went, and by what: a rule, a policy, or somebody's hand."""
+    reason = event.data.get("reason")
+    item.target = station_name(line, event.target)
+    item.run = (event.data.get("job") or {}).get("visit")
+    if any("join" in token for token in event.data.get("tokens", ())):
+        item.state = "waiting"
+    item.label = item.label or BY.get(event.data.get("by", ""), "")
+    if event.trigger.startswith("escalation:"):
+        item.label = _text_with_remark("By the person it was escalated to", reason)
+    elif event.trigger == "answer" and str(reason or "").strip():
+        item.label, item.names_actor = f"{who.name} answered: {str(reason).strip()[:LONGEST]}", True
+    elif event.trigger == "retry" and event.data["tokens"][0].get("parent_id"):
+        item.label = _text_with_remark(f"Only {item.target} was run again by hand", reason)
+    elif event.trigger in BY_HAND:
+        item.label = _text_with_remark(BY_HAND[event.trigger], reason)
 
 
 BY = {

@@ -48,6 +48,11 @@ class PositionView:
         return waits and not self.is_manual and not self.can_be_released and not others
 
     @property
+    def retry_label(self) -> str:
+        """Verb of the button; a branch is named, since the others go on without it."""
+        return f"Run {self.station} again" if self.token.is_branch else "Retry"
+
+    @property
     def is_movable_by_hand(self) -> bool:
         """It may be moved by hand, or at least run again: nothing has to be resolved first, and it waits for no
         sibling."""

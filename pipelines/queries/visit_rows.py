@@ -49,7 +49,8 @@ class DecisionMark:
 @dataclass(slots=True)
 class VisitRow:
     """`shape`: station or gate; `look` names its icon. `repeat`: which run or round it is, from the second on.
-    `remarks`: what people said there, or how the run failed. `visit_id` and `marks`: of a gate."""
+    `remarks`: what people said there, also the answer that it ran with, or how it failed. `visit_id` and `marks`: of a
+    gate."""
 
     shape: str
     key: str
@@ -106,7 +107,8 @@ class TaskTimelineView:
 
 
 def task_timeline_view(view: TaskView) -> TaskTimelineView:
-    rows = [*(_job_row(view, job) for job in view.jobs), *_visit_rows(view)]
+    answers = _answers_by_job(view)
+    rows = [*(_job_row(view, job, answers.get(job.pk, "")) for job in view.jobs), *_visit_rows(view)]
     _add_waits(view, rows)
     # A gate opens in the very instant in which its station ends, and stands below it
     rows.sort(key=lambda row: (row.since, row.shape == "gate"))
@@ -117,7 +119,13 @@ def task_timeline_view(view: TaskView) -> TaskTimelineView:
     return TaskTimelineView(begin, latest, earlier, _round_bands(view))
 
 
-def _job_row(view: TaskView, job: Job) -> VisitRow:
+def _answers_by_job(view: TaskView) -> dict[int, str]:
+    """Return what people answered, in the words of the history, by the id of the run that began with it."""
+    labels = {item.seq: item.label for item in view.history if item.names_actor}
+    return {event.data["job"]["id"]: labels[event.seq] for event in view.events if event.seq in labels}
+
+
+def _job_row(view: TaskView, job: Job, answer: str = "") -> VisitRow:
     station = view.line.stations_by_key.get(job.station)
     name = station_name(view.line, job.station)
     if job.purpose != Purpose.STATION and (
@@ -133,8 +141,10 @@ def _job_row(view: TaskView, job: Job) -> VisitRow:
     row.actor, row.actor_kind = (actor, kind) if job.purpose == Purpose.STATION else (job.kind, "system")
     row.spending = reported_spending(job.outcome)
     # Blocked is no failure: then the rules or a person say what follows
+    if answer:
+        row.remarks = [answer[:LONGEST]]
     if job.result == "failure":
-        row.tone, row.remarks = "danger", [(job.summary or "failed")[:LONGEST]]
+        row.tone, row.remarks = "danger", [*row.remarks, (job.summary or "failed")[:LONGEST]]
     return row
 
 

@@ -59,7 +59,8 @@ class InboxViewer:
 class InboxItem:
     """Item of the inbox. `key` names its row within its kind; `version` is that of the visible position (0:
     none). `votes`: how many approvals there are of how many. `note`: in the list instead of the
-    sentence, which others have, too. `about` is for the forms of its kind alone."""
+    sentence, which others have, too. `branch`: it is one of several positions of its task. `about` is for the forms
+    of its kind alone."""
 
     kind: str
     key: str
@@ -74,6 +75,7 @@ class InboxItem:
     icon: str = "other"
     votes: str = ""
     note: str = ""
+    branch: bool = False
     about: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -127,6 +129,8 @@ class Act:
     act: Callable[[InboxItem, User, dict[str, Any]], str]
     danger: bool = False
     offered: Callable[[InboxItem, InboxViewer], bool] = lambda need, viewer: True
+    branch_label: str = ""
+    """Label where the item is one of several positions; `%s` is its place."""
 
     @property
     def template(self) -> str:

@@ -75,7 +75,7 @@ def answer_evaluation(need: InboxItem, user: User, fields: ActFields) -> str:
 
 def retry_position(need: InboxItem, user: User, fields: ActFields) -> str:
     engine.move_or_retry_by_hand(int(need.key), user=user, token_version=fields["token_version"])
-    return "Runs again"
+    return f"Only {need.place} runs again" if need.branch else "Runs again"
 
 
 def resolve_escalation(need: InboxItem, user: User, fields: ActFields) -> str:

@@ -399,6 +399,7 @@ def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any
         WAITING_FOR_INPUT if token.asks_question else token.status,
         token.version,
         icon=str(station.work.get("kind", "other")) if station else "other",
+        branch=token.is_branch,
         about={
             "station": reported_station_or_empty(token),
             "wait": token.wait,

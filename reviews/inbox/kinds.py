@@ -41,7 +41,9 @@ class DeniedCallForm(SeenCallForm):
     reason = forms.CharField(label="Reason", max_length=10_000)
 
 
-RETRY = Act("retry", "Retry", "nothing", TokenVersionForm, item_actions.retry_position)
+RETRY = Act(
+    "retry", "Retry", "nothing", TokenVersionForm, item_actions.retry_position, branch_label="Run %s again"
+)
 CANCEL = Act(
     "cancel", "Cancel the task", "optional_reason", OptionalReasonForm, item_actions.cancel_task, danger=True
 )
@@ -133,15 +135,21 @@ KINDS: tuple[InboxKind, ...] = (
 )  # fmt: skip
 BY_KEY = {kind.key: kind for kind in KINDS}
 
+MAIN_LETTER = "e"
+LETTERS = {"retry": "t", "again": "t", "log": "l", "look": "o"}
+"""Keys that lead to a verb (static/ts/letters.ts); those of a decision are others: A, R, D and C."""
+
 
 @dataclass(frozen=True)
 class OfferedVerb:
-    """A verb of one need: `href` where it is done on a page of its own, else None, and `act` is done in place."""
+    """A verb of one need: `href` where it is done on a page of its own, else None, and `act` is done in place.
+    `letters`: the keys that lead to it, separated by blanks."""
 
     key: str
     label: str
     href: str | None
     act: Act | None
+    letters: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,14 +175,20 @@ def offered_items_due_first(viewer: InboxViewer) -> list[OfferedItem]:
 
 
 def item_with_its_offered_verbs(kind: InboxKind, need: InboxItem, viewer: InboxViewer) -> OfferedItem:
+    verbs = [verb for verb in kind.verbs if verb.offered(need, viewer)]
     return OfferedItem(
-        need, kind, tuple(_offered_verb(verb, need) for verb in kind.verbs if verb.offered(need, viewer))
+        need, kind, tuple(_offered_verb(verb, need, is_main=verb is verbs[0]) for verb in verbs)
     )
 
 
-def _offered_verb(verb: Verb, need: InboxItem) -> OfferedVerb:
+def _offered_verb(verb: Verb, need: InboxItem, is_main: bool) -> OfferedVerb:
     href = verb.to(need) if isinstance(verb, Link) else None
-    return OfferedVerb(verb.key, str(verb.label), href, verb if isinstance(verb, Act) else None)
+    act = verb if isinstance(verb, Act) else None
+    label = act.branch_label % need.place if act and act.branch_label and need.branch else verb.label
+    # Where choices are buttons, the first of them is what is done
+    letters = [MAIN_LETTER] if is_main and not need.choices else []
+    letters += [LETTERS[verb.key]] if verb.key in LETTERS else []
+    return OfferedVerb(verb.key, label, href, act, " ".join(letters))
 
 
 def capped_count_text_of_needs(viewer: InboxViewer) -> str:

@@ -37,7 +37,8 @@ def _late_item(token: Token, job: OverrunningJob, last_line: str) -> InboxItem:
             f"{station} takes longer than the {duration(job.expected)} expected.{ending}",
             f"If it hangs, run it again: what runs is stopped, and {station} starts anew.",
         ),
-        job.due, Status.RUNNING, token.version, job.due, icon=job.kind, about={"station": token.station},
+        job.due, Status.RUNNING, token.version, job.due, icon=job.kind,
+        branch=token.is_branch, about={"station": token.station},
     )  # fmt: skip
 
 

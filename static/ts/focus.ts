@@ -3,9 +3,19 @@
  * (htmx gives it back only to what has an id.) What somebody unfolded in it stays unfolded.
  */
 export function startFocus(): void {
+  focusHeadingAfterVerb();
   // What comes along out of band is drawn while the part itself still waits.
   keep("htmx:beforeSwap", "htmx:afterSwap");
   keep("htmx:oobBeforeSwap", "htmx:oobAfterSwap");
+}
+
+/** A page that begins by telling what was done is reached by a verb: who used the keys goes on at its heading. */
+function focusHeadingAfterVerb(): void {
+  if (document.activeElement !== document.body || !document.querySelector("#toasts > *, #notices [data-tags]")) return;
+  const heading = document.querySelector<HTMLElement>("#dossier-title") ?? document.querySelector<HTMLElement>("h1");
+  if (!heading || window.location.hash) return;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
 }
 
 function keep(beforehand: string, afterwards: string): void {

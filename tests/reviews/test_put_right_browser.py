@@ -18,6 +18,7 @@ from tests.axe import grave
 from tests.changes.leaving import leave
 from tests.factories import World, station
 from tests.fixtures.browser import PHONE
+from tests.pages.conftest import at
 from tests.reviews.conftest import gated
 from tests.reviews.inbox_items import late, stuck
 from tests.waiting import until
@@ -129,7 +130,7 @@ def pressed(hand: Hand, name: str, keys: bool) -> None:
 @pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keys"])
 @pytest.mark.parametrize(
     ("made", "verb", "place"),
-    [(stuck, "Retry", "weigh"), (failed_branch, "Retry", "french"), (late, "Run again", "count"),
+    [(stuck, "Retry", "weigh"), (failed_branch, "Run french again", "french"), (late, "Run again", "count"),
      (blocked, "five years", "describe")],
     ids=["stuck", "fork", "late", "blocked"],
 )  # fmt: skip
@@ -191,6 +192,82 @@ def test_what_was_sent_back_twice_is_approved_by_three_actions(
     expect(person.page.locator(".task-head")).to_contain_text(task.name)
     assert world.at(task) == ["ship"]
     assert person.actions <= MOST_ACTIONS, person
+
+
+@pytest.mark.parametrize("made", [stuck, failed_branch, late, blocked, asked_for_words, sent_back_twice])
+def test_the_first_tab_after_opening_reaches_what_is_to_be_done(
+    world: World, hand: Callable[[], Hand], made: Callable[[World], Task]
+) -> None:
+    made(world)
+    person = hand()
+    opens(person, keys=True)
+    person.page.keyboard.press("Tab")
+    expect(person.page.locator(":is(.need-verbs, .need-choices, .decision) :focus")).to_have_count(1)
+
+
+def test_whoever_used_keys_goes_on_at_the_heading_of_what_is_shown(
+    world: World, page: Page, sign_in: SignIn
+) -> None:
+    tasks = [stuck(world), failed_branch(world)]
+    sign_in(page, world.reviewer)
+    page.goto(reverse("home"), wait_until="networkidle")
+    for row in page.locator("#needs-you .need-row").all()[:1]:
+        row.press("Enter")
+    expect(page.locator("#dossier-title")).to_contain_text(tasks[0].name)
+    page.keyboard.press("t")
+    expect(page.get_by_role("button", name="Retry")).to_be_focused()
+    assert world.status(tasks[0]) == "stuck", "a letter only goes to its verb"
+    page.keyboard.press("Enter")
+    expect(page.locator("#dossier-title")).to_contain_text(tasks[1].name)
+    expect(page.locator("#dossier-title")).to_be_focused()
+    page.keyboard.press("e")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(f"Only french runs again: {tasks[1].name}")).to_be_visible()
+    expect(page.locator(".task-head h1")).to_be_focused()
+    expect(page.locator(".history")).to_contain_text("Only french was run again by hand")
+
+
+def test_a_branch_is_named_where_it_is_run_again(world: World, page: Page, sign_in: SignIn) -> None:
+    task = failed_branch(world)
+    sign_in(page, world.reviewer)
+    page.goto(at(world, "task", task.name))
+    page.keyboard.press("t")
+    dialog = page.get_by_role("dialog", name="Run french again")
+    expect(dialog).to_contain_text("Only this branch moves; the others stay as they are.")
+    expect(dialog).to_contain_text("french starts.")
+    dialog.get_by_role("button", name="Move").click()
+    expect(page.get_by_text("Only french runs again", exact=True)).to_be_visible()
+    expect(page.locator(".task-head h1")).to_be_focused()
+
+
+def test_an_answer_is_read_in_history_activity_and_timeline(
+    world: World, page: Page, sign_in: SignIn
+) -> None:
+    task = blocked(world)
+    sign_in(page, world.reviewer)
+    page.goto(at(world, "task", task.name))
+    page.keyboard.press("2")
+    expect(page.get_by_role("button", name="five years")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Answered", exact=True)).to_be_visible()
+    words = f"{world.reviewer} answered: five years"
+    expect(page.locator(".history")).to_contain_text(words)
+    expect(page.locator("#timeline")).to_contain_text(words)
+    page.goto(reverse("activity"))
+    expect(page.locator(".feed-row").filter(has_text=words)).to_have_count(1)
+
+
+def test_letters_are_listed_and_can_be_switched_off(world: World, hand: Callable[[], Hand]) -> None:
+    stuck(world)
+    person = hand()
+    opens(person, keys=True)
+    page = person.page
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Go to Retry or Run again")
+    page.keyboard.press("Escape")
+    page.evaluate("document.documentElement.dataset.letterKeys = 'off'")
+    page.keyboard.press("t")
+    expect(page.get_by_role("button", name="Retry")).not_to_be_focused()
 
 
 def test_a_click_is_not_lost_while_the_item_is_fetched(world: World, hand: Callable[[], Hand]) -> None:

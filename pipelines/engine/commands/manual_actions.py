@@ -109,7 +109,7 @@ def _answer_blocked_token(token_id: int, user: User, token_version: int, text: s
         # Before it runs again, which forgets what it waited for
         question = str(token.wait.get("question") or "")
         release_circles_of_answered_question(batch, task, user, text)
-        open_another_visit(batch, task, token, actor, "answer", feedback=text, asked=question)
+        open_another_visit(batch, task, token, actor, "answer", feedback=text, asked=question, reason=text)
     batch.flush()
     return task
 

@@ -51,7 +51,10 @@ def move_position(request: SignedInRequest, task: Task, token: int) -> HttpRespo
     to = arguments["to"]
     if in_place:
         return _move_in_dialog(request, task, position, form, do)
-    return run_command_and_redirect(request, task, do, "Moved" if to else "Runs again", entered)
+    done = "Moved" if to else "Runs again"
+    if position.is_branch and not to:
+        done = f"Only {place_name(versions.by_id(task.pinned_id), position.station)} runs again"
+    return run_command_and_redirect(request, task, do, done, entered)
 
 
 def _open_move_dialog(request: SignedInRequest, task: Task, position: Token) -> HttpResponse:
