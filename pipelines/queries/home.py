@@ -23,6 +23,7 @@ from django.db.models import (
 from django.utils import timezone
 
 from pipelines.models import (
+    ASKS,
     ENDED,
     GateVisit,
     LineEvent,
@@ -42,7 +43,7 @@ from pipelines.queries.home_lines import WORKING, HomeLines, busiest_live_lines
 from pipelines.queries.late import late_condition, overrun_since_by_task_id
 from pipelines.queries.tasks import WAITING, displayed_status_counts_by_line
 from pipelines.queries.unmerged import unmerged_condition
-from pipelines.routing.sentences.names import station_names, target_name
+from pipelines.routing.sentences.names import station_name, station_names, target_name
 from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence_or_none
 
 MAX_ROWS = 8
@@ -243,17 +244,18 @@ def open_tasks_requested_by(
 
 @dataclass(frozen=True, slots=True)
 class TroubledPosition:
-    """A position that is stuck or held, or that is late (`due`: since when), with what it waits for."""
+    """A position that is stuck, blocked or held, or that is late (`due`: since when), with what it waits for."""
 
     token: Token
     due: datetime | None
-    why: ProblemAndRemedy | None
+    why: ProblemAndRemedy
 
 
 def troubled_positions(
     projects: Iterable[Project], now: datetime, excluded_ids: Collection[int]
 ) -> list[TroubledPosition]:
-    """Return positions that are stuck, held or late, the longest first. `excluded_ids`: of tasks listed elsewhere."""
+    """Return positions that are stuck, blocked, held or late, the longest first; a question is no trouble.
+    `excluded_ids`: of tasks listed elsewhere."""
     overdue_visits = GateVisit.objects.filter(
         overdue_condition(now), token=OuterRef("pk"), state=GateVisit.State.OPEN
     )
@@ -262,7 +264,8 @@ def troubled_positions(
     overrunning = overrun_since_by_task_id(Task.objects.filter(project__in=visible_projects), now)
     at_work_too_long = Q(status=Status.RUNNING, task__in=overrunning)
     overdue = overdue_condition(now, "task__") | Q(Exists(overdue_visits))
-    bad = Q(status=Status.STUCK) | on_hold | at_work_too_long | overdue
+    blocked = Q(status=Status.BLOCKED) & ~ASKS
+    bad = Q(status=Status.STUCK) | blocked | on_hold | at_work_too_long | overdue
     alive = Token.objects.filter(bad, task__project__in=visible_projects, forked=False).exclude(
         status__in=ENDED
     )
@@ -282,10 +285,20 @@ def troubled_positions(
                 ),
                 default=None,
             ),
-            wait_sentence_or_none(token, versions.by_id(token.task.pinned_id), words.get(token.pk, "")),
+            _cause_of_trouble(token, words.get(token.pk, ""), overrunning),
         )
         for token in tokens
     ]
+
+
+def _cause_of_trouble(token: Token, summary: str, overrunning: Mapping[int, datetime]) -> ProblemAndRemedy:
+    """Return what stops a position, or else why it is late."""
+    line = versions.by_id(token.task.pinned_id)
+    station = station_name(line, token.station)
+    if token.status == Status.RUNNING and token.task_id in overrunning:
+        return ProblemAndRemedy(f"{station} takes longer than expected.")
+    late = ProblemAndRemedy(f"The task was due, and {station} has not ended.")
+    return wait_sentence_or_none(token, line, summary) or late
 
 
 def _due_times_of_task(token: Token, overrunning: Mapping[int, datetime]) -> tuple[datetime | None, ...]:

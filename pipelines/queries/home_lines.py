@@ -26,12 +26,13 @@ WORKING = (Status.RUNNING, Status.EVALUATING)
 
 @dataclass(frozen=True, slots=True)
 class HomeLine:
-    """`days`: how many completed on each of the last DAYS days, today last. `median`: seconds from start to a completed
-    end in these days."""
+    """`blocked`: of those that wait. `days`: how many completed on each of the last DAYS days, today last. `median`:
+    seconds from start to a completed end in these days."""
 
     line: Line
     running: int
     waiting: int
+    blocked: int
     stuck: int
     days: Sequence[int]
     median: float | None
@@ -108,6 +109,7 @@ def busiest_live_lines(
             line,
             sum(open_counts.get(status, 0) for status in WORKING),
             sum(open_counts.get(status, 0) for status in WAITING),
+            open_counts.get(Status.BLOCKED, 0),
             open_counts.get(Status.STUCK, 0),
             [days[line.pk][first + timedelta(days=n)] for n in range(DAYS)],
             medians.get(line.pk),

@@ -23,7 +23,7 @@ from pipelines.queries.board import (
 )
 from pipelines.queries.board_cards import Card, displayed_cards, place_name_of_card
 from pipelines.queries.open_work import open_tasks_of
-from pipelines.queries.time_bars import TimeBar, bars_by_token_id, job_bars, task_bars, visit_bar
+from pipelines.queries.time_bars import TimeBar, bars_by_token_id, job_bars, task_bars, visit_bar, was_stopped
 from pipelines.queries.usage import NOTHING, Spending
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name
@@ -176,7 +176,8 @@ def _bars_by_task_id(tasks: Mapping[int, Task], since: datetime) -> dict[int, li
 
 def _job_label(line: ParsedLine, job: Job) -> str:
     name = station_name(line, job.station)
-    return f"{name}, run {job.visit}" if job.visit > 1 else name
+    name = f"{name}, run {job.visit}" if job.visit > 1 else name
+    return f"{name}, stopped" if was_stopped(job) else name
 
 
 @compiled(tasks=array_field())

@@ -56,6 +56,11 @@ def job_bars(job: Job, label: str = "") -> list[TimeBar]:
     return [*waited, TimeBar(tone, begun, job.ended_at, label, then=AFTER_RESULT.get(job.result, "waiting"))]
 
 
+def was_stopped(job: Job) -> bool:
+    """Return whether somebody ended its work before it was done: by a move, a cancellation, an escalation."""
+    return job.result == "cancelled" and job.started_at is not None
+
+
 def visit_bar(visit: GateVisit, label: str = "") -> TimeBar:
     return TimeBar("waiting", visit.opened_at, visit.decided_at, label)
 

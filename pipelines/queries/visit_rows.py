@@ -18,6 +18,7 @@ from pipelines.queries.time_bars import (
     job_bars,
     position_bars,
     visit_bar,
+    was_stopped,
 )
 from pipelines.queries.usage import NOTHING, Spending, reported_spending
 from pipelines.routing.sentences.names import gate_name, station_name
@@ -145,6 +146,8 @@ def _job_row(view: TaskView, job: Job, answer: str = "") -> VisitRow:
         row.remarks = [answer[:LONGEST]]
     if job.result == "failure":
         row.tone, row.remarks = "danger", [*row.remarks, (job.summary or "failed")[:LONGEST]]
+    elif was_stopped(job):
+        row.remarks = [*row.remarks, "stopped"]
     return row
 
 
@@ -196,16 +199,22 @@ def _add_waits(view: TaskView, rows: Sequence[VisitRow]) -> None:
     parents = {token.parent_id for token in view.tokens}
     recorded = bars_by_token_id((row.token_id, bar) for row in rows for bar in row.bars)
     ends = {(row.token_id, row.until): row for row in rows if row.until}
-    stuck = [event.at for event in view.events if event.kind == "token.stuck"]
+    stuck = [(event.token_id, event.at) for event in view.events if event.kind == "token.stuck"]
     for token in view.tokens:
         own = recorded.get(token.pk, [])
         for bar in position_bars(token, own, token.pk not in parents):
             if bar not in own and (row := ends.get((token.pk, bar.since))):
-                # It may be stuck on an outcome that succeeded, which no bar tells
-                was_stuck = any(abs(at - bar.since) < INSTANT for at in stuck)
-                row.bars.append(replace(bar, tone="stuck") if was_stuck else bar)
+                row.bars.append(_wait_in_its_tone(bar, [at for pk, at in stuck if pk == token.pk]))
         for row in rows:
             row.is_branch |= row.token_id == token.pk and token.parent_id is not None
+
+
+def _wait_in_its_tone(bar: TimeBar, stuck: Iterable[datetime]) -> TimeBar:
+    """Return the wait after a run. `stuck`: when its position became stuck, as it may on an outcome that succeeded;
+    after one that failed it may have waited for a person, too."""
+    if any(abs(at - bar.since) < INSTANT for at in stuck):
+        return replace(bar, tone="stuck")
+    return replace(bar, tone="waiting") if bar.tone == "stuck" and bar.until else bar
 
 
 def _round_bands(view: TaskView) -> list[RoundBand]:

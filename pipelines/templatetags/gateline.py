@@ -339,6 +339,13 @@ def since(value: datetime | None, now: datetime | None = None) -> str:
 
 
 @register.filter
+def clock(value: datetime) -> str:
+    """The time of a day, with seconds; of another day than today its date and the time."""
+    at = timezone.localtime(value)
+    return date_format(at, "H:i:s" if at.date() == timezone.localdate() else "j M H:i")
+
+
+@register.filter
 def exact(value: datetime | None) -> str:
     """The exact time in the reader's zone, e.g. `Fri 21 Nov 2025, 14:21:40 UTC`."""
     if value is None or value == "":

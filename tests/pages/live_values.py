@@ -35,7 +35,7 @@ TABLE = """(selector) => {
   if (!table) return {};
   const heads = [...table.querySelectorAll("thead th")].map((one) => one.textContent.trim().toLowerCase());
   const cells = [...table.querySelector("tbody tr").children].map((one) => one.textContent.trim());
-  return Object.fromEntries(heads.map((head, place) => [head, Number(cells[place])])
+  return Object.fromEntries(heads.map((head, place) => [head, Number.parseInt(cells[place])])
     .filter(([head, number]) => ["running", "queued", "waiting", "stuck", "completed"].includes(head) && number > 0));
 }"""
 COLUMNS = """() => Object.fromEntries(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.urls import reverse
@@ -214,6 +215,39 @@ def test_a_task_that_needs_me_is_not_listed_again(world: World, signed_in: As) -
     )
     assert "No rule of weigh took this outcome." in panel(theirs, "troubled")
     assert 'id="requested"' not in theirs, "a viewer requests nothing"
+
+
+def test_what_is_wrong_stands_in_its_row(world: World, signed_in: As) -> None:
+    """To who can help and to who only looks: stuck and blocked, each with its cause, and blocked beside its line."""
+    version = world.line(key="feed", policy={"on_failure": "stuck"}, stations=["fetch", "ship"])
+    world.report(world.start(version, title="One"), {"result": "failure", "summary": "The disk is full."})
+    world.report(world.start(version, title="Two"), {"result": "blocked", "summary": "The van is full."})
+    needs = panel(people_of(world, world.operator, signed_in), "needs-you")
+    assert "Stuck: The disk is full." in needs and "Blocked: The van is full." in needs
+    theirs = panel(people_of(world, world.viewer, signed_in), "troubled")
+    assert "The disk is full." in theirs and "The van is full." in theirs
+    lines = panel(text(signed_in(world.viewer).get(reverse("home"))), "lines")
+    assert "1 blocked" in lines
+
+
+def test_what_happened_yesterday_has_its_date_and_the_newest_stands_first(
+    world: World, signed_in: As
+) -> None:
+    version = world.line(stations=["fetch"])
+    tasks = [world.start(version, title=title) for title in ("Old", "Older", "New")]
+    now = timezone.now()
+    # A reader for whom it is noon, whenever this runs: the night is 13 hours ago
+    world.viewer.time_zone = f"Etc/GMT{now.hour - 12:+d}"
+    world.viewer.save()
+    yesterday = now.astimezone(ZoneInfo(world.viewer.time_zone)) - timedelta(hours=13)
+    for task, hours in zip(tasks, (13, 14, 0), strict=True):
+        Task.objects.filter(pk=task.pk).update(changed_at=now - timedelta(hours=hours))
+    today = panel(text(signed_in(world.viewer).get(reverse("home"))), "today")
+    assert [today.index(f">{title}<") for title in ("New", "Old", "Older")] == sorted(
+        today.index(f">{title}<") for title in ("New", "Old", "Older")
+    )
+    assert today.count(f"{yesterday:%A, {yesterday.day} %B}") == 1
+    assert "today-day" not in today.partition(">New<")[0]
 
 
 def test_each_task_that_needs_me_opens_itself_and_not_the_first_of_the_inbox(

@@ -223,3 +223,40 @@ def test_the_running_bar_grows_and_a_hint_brings_the_next_row(
     expect(timeline.get_by_role("link", name="ship")).to_be_visible()
     timeline.get_by_role("link", name="plan").press("Enter")
     expect(page.get_by_role("dialog")).to_be_visible()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_branch_that_waits_for_a_person_is_not_stuck_with_the_other(world: World) -> None:
+    both = station("plan", {"id": "both", "to": ["german", "french"]})
+    asked = station(
+        "german", {"id": "on", "when": {"eval": {"op": "equals", "value": "ok"}}, "to": "completed"}
+    )
+    with clock.installed():
+        minutes_ago(20)
+        version = world.line(stations=[both, asked, station("french")], policy={"on_failure": "stuck"})
+        task = world.start(version)
+        world.report(task)
+        minutes_ago(10)
+        world.report(task, ASKS, station="german")
+        world.report(task, {"result": "failure"}, station="french")
+        minutes_ago(5)
+        token = world.token(task, "german")
+        engine.answer_blocked_token(
+            token.pk, user=world.operator, token_version=token.version, text="As before"
+        )
+    german, french, again = timeline_of(task).rows[1:]
+    assert [[bar.tone for bar in row.bars if bar.tone != "queued"] for row in (german, french)] == [
+        ["running", "waiting"], ["failed", "stuck"]
+    ]  # fmt: skip
+    assert again.remarks == [f"{world.operator} answered: As before"]
+
+
+def test_a_run_that_somebody_stopped_says_so(world: World, signed_in: As) -> None:
+    task = world.start(world.line(LINE))
+    world.started(task)
+    token = world.token(task)
+    engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version)
+    stopped, again = timeline_of(task).rows
+    assert (list(stopped.remarks), stopped.tone, list(again.remarks)) == (["stopped"], "", [])
+    page = text(signed_in(world.viewer).get(at(world, "line-live", "line"), {"view": "timeline"}))
+    assert "plan, stopped: running" in page
