@@ -55,11 +55,17 @@ class ChannelTopic:
 
 TOPICS: Final = (
     ChannelTopic(
-        "waiting", "Waiting for you", "a review opens or ends, a task is blocked and asks a question"
+        "waiting",
+        "Waiting for you",
+        "a review opens or ends, or a task is blocked: its station needs an answer",
     ),
     ChannelTopic("failed", "Failed", "a task has failed"),
-    ChannelTopic("stuck", "Stuck", "a task cannot go on: no rule says how, or its retries are used up"),
-    ChannelTopic("late", "Late", "the due time of a task or of a review has passed"),
+    ChannelTopic(
+        "stuck",
+        "Stuck",
+        "a task stands still by a fault: no rule takes its outcome, or its retries are used up",
+    ),
+    ChannelTopic("late", "Late", "a task or a review is past its due time, and nobody has ended it"),
     ChannelTopic("merged", "Merged", "a change has landed, and its task is completed"),
     ChannelTopic("started", "Started", "a task was started"),
     ChannelTopic("moved", "Moved", "a task went on to another station"),

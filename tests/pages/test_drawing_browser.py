@@ -56,6 +56,28 @@ def test_one_hexagon_says_here_and_the_focus_stays_while_the_task_goes_on(
     expect(page.get_by_role("dialog", name="Build")).to_be_visible()
 
 
+def test_a_long_line_on_a_phone_stands_from_above_to_below_and_says_that_it_goes_on(
+    new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World
+) -> None:
+    keys = [f"step{number}" for number in range(9)]
+    stations = [
+        station(key, {"id": f"on-{key}", "to": to})
+        for key, to in zip(keys, [*keys[1:], "completed"], strict=True)
+    ]
+    world.line(stations=stations, key="long")
+    context = new_context(viewport=PHONE)
+    sign_in(context, world.viewer)
+    page = context.new_page()
+    for address in (at(world, "line", "long"), f"{at(world, 'line-live', 'long')}?view=graph"):
+        page.goto(address)
+        sign = page.get_by_text("More below: drag the picture")
+        expect(sign).to_be_visible()
+        boxes = [node.bounding_box() for node in page.locator(".react-flow__node-station").all()]
+        assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
+        page.get_by_role("button", name="Zoom out").click()
+        expect(sign).to_have_count(0)
+
+
 def test_without_script_stations_and_rules_stand_in_its_place(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World
 ) -> None:

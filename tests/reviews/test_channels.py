@@ -334,6 +334,19 @@ def test_the_first_of_a_kind_has_a_name(world: World, chat: Chat) -> None:
     assert not filled.search(page) and 'name="name"' in page
 
 
+def test_each_topic_says_in_one_line_what_it_means(world: World) -> None:
+    page = " ".join(
+        as_(world.admin).get(f"{at(world, 'project-channels')}?kind=slack").content.decode().split()
+    )
+    for line in (
+        "a task is blocked: its station needs an answer",
+        "a task stands still by a fault: no rule takes its outcome",
+        "a task or a review is past its due time",
+        "On hold: somebody holds a task, or it waits for other tasks",
+    ):
+        assert line in page, line
+
+
 def test_it_is_connected_tested_and_removed_in_the_settings(world: World, chat: Chat) -> None:
     admin, here = as_(world.admin), at(world, "project-channels")
     form = {"kind": "slack", "name": "Reviews", "address": f"{chat.server.url}/api", "room": "reviews"}

@@ -30,6 +30,7 @@ const WORDS = {
   edgeHelp: "Press Enter to select the rule. Press Delete to delete it, Escape to cancel.",
   canvas: "Canvas of the line",
   leading: "Drawing the edges…",
+  goesOn: "↓ More below: drag the picture",
   minimap: "Overview of the canvas",
   palette: "Palette",
   search: "Search",

@@ -172,6 +172,7 @@ function Placing(given: Given & { size: Size }) {
   const laid = laidOut(picture.document, labels);
   // Another line may be laid out just now: what was ready stays.
   const [kept, setKept] = useState<Laid>();
+  const [moved, setMoved] = useState(false);
   if (laid.exact && laid !== kept && (!kept || kept.graph !== laid.graph)) setKept(laid);
   const now = laid.exact ? laid : kept;
   if (!now) return null;
@@ -181,16 +182,39 @@ function Placing(given: Given & { size: Size }) {
   const needed = bounds ? bounds.height * zoom + clear.top + clear.bottom : 0;
   const height = grows ? Math.max(HEIGHT.least, Math.min(most, needed)) : size.height;
   const style: CSSProperties | undefined = grows ? { blockSize: height } : undefined;
+  // Until somebody moved it, its edge says that there is more below.
+  const more = !small && needed > height + 1 && !moved;
   return (
     <div className="ed-flow" style={style}>
-      <Flow {...given} size={{ width: size.width, height }} said={labels} laid={now} drawn={drawn} clear={clear} />
+      <Flow
+        {...given}
+        size={{ width: size.width, height }}
+        said={labels}
+        laid={now}
+        drawn={drawn}
+        clear={clear}
+        onMoved={() => setMoved(true)}
+      />
+      {more ? (
+        <p className="line-goes-on" aria-hidden="true">
+          {say("goesOn")}
+        </p>
+      ) : null}
     </div>
   );
 }
 
-type Seen = Given & { size: Size; said: Findings; laid: Laid; drawn: readonly Drawn[]; clear: typeof CLEAR };
+interface Seen extends Given {
+  size: Size;
+  said: Findings;
+  laid: Laid;
+  drawn: readonly Drawn[];
+  clear: typeof CLEAR;
+  onMoved(): void;
+}
 
-function Flow({ picture, label, size, said, laid, drawn: plain, path, links, small = false, clear, onDrawn }: Seen) {
+function Flow({ picture, label, size, said, laid, drawn: plain, path, links, small = false, ...given }: Seen) {
+  const { clear, onDrawn, onMoved } = given;
   const flow = useReactFlow<AnyNode, RuleEdge>();
   const [shown, setShown] = useState<Shown>();
   const figure = useRef<HTMLDivElement>(null);
@@ -261,6 +285,7 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
             minZoom={0.1}
             maxZoom={2}
             defaultViewport={first}
+            onMoveStart={onMoved}
             onlyRenderVisibleElements={line.stations.length > MANY}
             proOptions={{ hideAttribution: true }}
             aria-label={label}
