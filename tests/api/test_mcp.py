@@ -80,6 +80,7 @@ def token_of(world: World, user: User, *scopes: str) -> str:
     return str(world.token_of(user, *(scopes or ("read", "submit", "design")))[1])
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("mode", MODES)
 def test_its_tools_are_listed_with_what_they_take(site: Site, world: World, mode: str) -> None:
     async def use(client: Client) -> Any:

@@ -123,6 +123,7 @@ SCROLLS = """() => [...document.querySelectorAll("[data-cells], [data-cells] *")
     .filter((each) => each.tagName !== "THEAD").map((each) => each.className || each.tagName)"""
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["1440", "390"])
 def test_decisions_that_differ_are_read_on_the_publish_page_without_scrolling_sideways(
     world: World, site: Site, page: Page, sign_in: SignIn, task: Task, size: ViewportSize

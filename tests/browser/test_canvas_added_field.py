@@ -56,6 +56,7 @@ def answer(route: Route, client: Client) -> None:
     route.fulfill(status=response.status_code, body=response.content, content_type="application/json")
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("typed", "written"),
     [(" 1/ 2.50/x ", [1, 2.5, "x"]), ("3", 3), ("even", 1), ("1/12345678901234567", None)],

@@ -177,6 +177,7 @@ def test_undo_in_the_name_of_a_fresh_station_takes_the_station_back(page_: Page,
     expect(page_.locator(".ed-station")).to_have_count(3)
 
 
+@pytest.mark.wide
 def test_a_fresh_station_that_was_left_at_once_takes_no_focus_later(page_: Page, line: Line) -> None:
     # In one turn of the page, as a busy browser reads keys that were pressed while it drew.
     page_.locator("#ed-search").fill("manual")
@@ -195,6 +196,7 @@ def test_a_fresh_station_that_was_left_at_once_takes_no_focus_later(page_: Page,
     expect(fresh).to_be_focused()
 
 
+@pytest.mark.wide
 def test_undo_with_nothing_left_to_undo_changes_no_field(page_: Page, line: Line) -> None:
     """The browser has an undo of its own, of what was typed last, wherever the focus is."""
     page_.locator('.react-flow__node[data-id="build"]').focus()

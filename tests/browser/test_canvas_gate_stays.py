@@ -37,6 +37,7 @@ def line(world: World) -> Line:
     return create_line(world.project, "drawn", "Drawn", document(stations, key="drawn"), world.admin)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("is_busy", [False, True], ids=["at once", "busy"])
 def test_a_gate_on_an_edge_stays_when_what_follows_asks_for_it(
     line: Line, page: Page, enter_canvas: Enter, is_busy: bool

@@ -112,6 +112,7 @@ def test_an_empty_line_begins_with_a_template_by_one_change(
     assert drawn.draft["stations"] == []
 
 
+@pytest.mark.wide
 def test_pasted_stations_bring_their_gates_and_say_what_leads_nowhere(
     open_canvas: Callable[..., Page], world: World, drawn: Line
 ) -> None:

@@ -243,6 +243,7 @@ def phone(new_context: Callable[..., Any]) -> Page:
     return new_context(viewport=PHONE, has_touch=True).new_page()
 
 
+@pytest.mark.wide
 def test_on_a_phone_the_line_is_a_list_with_the_same_forms(
     phone: Page, world: World, line: Line, sign_in: Callable[[Page, User], None]
 ) -> None:

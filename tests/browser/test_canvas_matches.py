@@ -41,6 +41,7 @@ def entered(page: Page, world: World, sign_in: Callable[[Page, User], None]) -> 
     return page.locator(".ed-rules")
 
 
+@pytest.mark.wide
 def test_a_rule_says_how_many_recorded_outcomes_it_matches(
     page: Page, site: Site, world: World, sign_in: Callable[[Page, User], None]
 ) -> None:

@@ -142,6 +142,7 @@ def test_gates_are_dragged_from_the_palette_onto_an_edge_and_a_station(draw: Dra
     assert line.draft["stations"] == SMALL["stations"]
 
 
+@pytest.mark.wide
 def test_a_rule_forks_by_dragging_its_number_and_loses_a_branch_by_dragging_it_off(draw: Draw) -> None:
     page, line = draw(SMALL)
     fork = page.locator('.ed-way[data-rule="good"] .ed-fork')

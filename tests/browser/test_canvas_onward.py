@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from pipelines.lines.publishing import create_line
@@ -17,6 +18,7 @@ SKIP = {"id": "skip", "label": "Skip it", "when": {"result": "failure"}, "to": "
 WORDS = "Otherwise: No rule matched → on to Check · station failed → task fails"
 
 
+@pytest.mark.wide
 def test_the_policy_leads_on_above_the_rules_in_the_straight_row(
     world: World, page: Page, site: Site, sign_in: Callable[[Page, User], None]
 ) -> None:

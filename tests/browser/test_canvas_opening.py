@@ -30,6 +30,7 @@ def test_a_long_line_opens_with_few_elements(canvas: Page) -> None:
     assert canvas.evaluate("document.querySelectorAll('*').length") < MAX_ELEMENTS
 
 
+@pytest.mark.wide
 def test_rules_of_all_stations_come_as_they_are_scrolled_to(canvas: Page) -> None:
     rules = canvas.locator(".ed-line-rules")
     more = canvas.get_by_role("button", name="more station")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from pipelines.lines.publishing import create_line
@@ -18,6 +19,7 @@ LOOK = {"key": "look", "name": "Plan approval", "mode": "manual", "on_reject": "
 PROMISE = {"id": "never", "after": {"gate": "look", "word": "reject"}, "never": {"reach": "build"}}
 
 
+@pytest.mark.wide
 def test_what_a_gate_rejects_leaves_it_below_with_its_word(
     world: World, page: Page, site: Site, sign_in: Callable[[Page, User], None]
 ) -> None:

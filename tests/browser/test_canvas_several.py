@@ -58,6 +58,7 @@ def test_a_field_is_set_at_each_of_the_selected(canvas: Page, line: Line) -> Non
     assert draft(line)["stations"][1]["limits"] == {"max_visits": 4}
 
 
+@pytest.mark.wide
 def test_a_heading_stands_over_what_it_groups_and_moves_it(canvas: Page, line: Line) -> None:
     canvas.keyboard.press("Shift+Alt+G")
     canvas.keyboard.type("Before release")
@@ -81,6 +82,7 @@ def test_a_heading_stands_over_what_it_groups_and_moves_it(canvas: Page, line: L
     assert ship == before[2]
 
 
+@pytest.mark.wide
 def test_what_is_selected_is_deleted_together(canvas: Page, line: Line) -> None:
     canvas.get_by_role("button", name="Delete 2 parts").click()
     expect(canvas.locator(".ed-station")).to_have_count(1)

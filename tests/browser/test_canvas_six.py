@@ -91,6 +91,7 @@ def fields(page: Page) -> Locator:
     return page.locator("#ed-name")
 
 
+@pytest.mark.wide
 def test_a_new_station_has_its_name_ready_and_its_key_follows_it(hands: Hands, line: Line) -> None:
     page = hands.page
     page.get_by_role("button", name="Add a first station").press("Enter")
@@ -385,6 +386,7 @@ def has_run(line: Line) -> None:
     assert line.tasks.count() == 1
 
 
+@pytest.mark.wide
 def test_an_end_from_the_palette_is_led_to(hands: Hands, line: Line) -> None:
     page = hands.page
     hands.click(page.get_by_role("button", name="Add a first station"))

@@ -51,6 +51,7 @@ def opened(page: Page, world: World, line: Line) -> None:
     assert page.locator(".ed-station, .ed-bar").count() > 0
 
 
+@pytest.mark.wide
 def test_the_canvas_opens_with_the_stored_layout(
     page: Page, sign_in: Callable[[Page, User], None], world: World
 ) -> None:

@@ -67,6 +67,7 @@ def opened(page: Page, key: str) -> Locator:
     return run_tab(page)
 
 
+@pytest.mark.wide
 def test_a_command_is_run_by_keyboard_and_by_mouse_and_its_outcome_is_the_next_step(canvas: Page) -> None:
     _runs_and_is_cancelled_by_keyboard_alone(canvas)
     add_station(canvas, "command")

@@ -71,6 +71,7 @@ def letters(page: Page) -> dict[str, list[float]]:
     return found
 
 
+@pytest.mark.wide
 def test_no_letter_is_too_small_to_be_read_and_names_are_all_as_large(
     enter_canvas: Enter, line: Line
 ) -> None:

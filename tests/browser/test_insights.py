@@ -88,6 +88,7 @@ def test_without_scripts_there_are_the_tables(new_context: NewContext, sign_in: 
     expect(page.locator(".chart-plot, [data-table-toggle]").locator("visible=true")).to_have_count(0)
 
 
+@pytest.mark.wide
 def test_a_sample_is_proposed_where_its_evidence_stands_and_sampled_again_after_it_fell_back(
     page: Page, sign_in: SignIn, world: World, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
 
 
+@pytest.mark.wide
 def test_a_line_starts_after_another_in_four_clicks(
     page: Page, sign_in: SignIn, world: World, tmp_path: Path
 ) -> None:

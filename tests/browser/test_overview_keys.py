@@ -71,6 +71,7 @@ def test_tab_reaches_all_of_it_in_the_order_of_reading_and_is_seen(overview: Pag
     assert [name for name in wanted if name not in rest] == [], names
 
 
+@pytest.mark.wide
 def test_enter_does_what_has_the_focus(overview: Page) -> None:
     shows = overview.get_by_role("button", name="Show rule 2 of Build on the drawing")
     way = overview.locator('.ed-way[data-rule="poor"]')
@@ -94,6 +95,7 @@ def test_enter_does_what_has_the_focus(overview: Page) -> None:
     expect(station).to_be_in_viewport()
 
 
+@pytest.mark.wide
 def test_an_edge_under_the_pointer_marks_its_row_and_a_row_its_edge(overview: Page) -> None:
     row = overview.locator('.ruled-rule[data-show-rule="poor"]')
     overview.locator('.ed-words[data-rule="poor"]').hover()

@@ -113,6 +113,7 @@ def test_no_page_of_a_line_shows_a_key_outside_of_code(entered: Page, world: Wor
     assert found == {}, pformat(found, width=110)
 
 
+@pytest.mark.wide
 def test_no_page_of_its_tasks_and_reviews_shows_a_key(entered: Page, world: World, line: Line) -> None:
     found = {}
     addresses = [reverse("inbox")]

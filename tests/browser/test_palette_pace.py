@@ -43,6 +43,7 @@ def test_enter_waits_for_the_answer_to_what_was_typed(
     expect(page).to_have_url(re.compile(r"/setup/"))
 
 
+@pytest.mark.wide
 def test_more_that_is_typed_takes_the_enter_back(
     page: Page, site: Site, sign_in: Callable[[Page, User], None], world: World
 ) -> None:

@@ -55,6 +55,7 @@ def test_one_button_leads_past_the_gate_and_the_copy_cannot_be_published(
     assert "code-review" in str(line.draft["stations"]), "the line itself stays as it is"
 
 
+@pytest.mark.wide
 def test_a_rule_that_is_put_first_leaves_nothing_to_the_next(
     world: World, page: Page, site: Site, sign_in: Callable[[Page, User], None], line: Line
 ) -> None:

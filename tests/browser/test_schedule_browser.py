@@ -24,6 +24,7 @@ def lines(world: World) -> None:
         )
 
 
+@pytest.mark.wide
 def test_every_night_is_six_clicks_from_ctrl_k(page: Page, sign_in: SignIn, world: World) -> None:
     lines(world)
     sign_in(page, world.operator)

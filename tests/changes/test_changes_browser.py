@@ -86,6 +86,7 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
+@pytest.mark.wide
 def test_opening_another_file_leaves_the_open_decision_as_it_is(
     page: Page, sign_in: SignIn, world: World, worker: subprocess.Popen[bytes]
 ) -> None:

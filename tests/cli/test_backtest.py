@@ -61,6 +61,7 @@ def test_what_it_cannot_do_it_says(
     assert (done.returncode, says in done.stderr) == (code, True), done.stderr
 
 
+@pytest.mark.wide
 @pytest.mark.broken
 def test_a_draft_that_is_no_line_and_a_damaged_decision_are_named(cli: Cli, world: World, task: Task) -> None:
     mine = cli(world.viewer)

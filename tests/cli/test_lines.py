@@ -66,6 +66,7 @@ def test_it_checks_a_file_and_publishes_it_when_told(cli: Cli, world: World) -> 
     assert world.project.lines.get(key="release").live.number == 2
 
 
+@pytest.mark.wide
 def test_where_two_people_publish_it_says_what_waits(cli: Cli, world: World) -> None:
     Repository.objects.create(project=world.project, name="app", address="/no", connected_at=timezone.now())
     RepositoryProtection.objects.create(
@@ -125,6 +126,7 @@ def test_a_file_is_judged_by_the_people_of_its_project(cli: Cli, world: World) -
     assert (nowhere.returncode, "There is no project" in nowhere.stderr) == (5, True)
 
 
+@pytest.mark.wide
 @pytest.mark.usefixtures("not_requested")
 def test_it_writes_the_drawing_of_a_version(cli: Cli, world: World) -> None:
     world.line(**gated())

@@ -96,6 +96,7 @@ def changed_by(mine: Gateline, world: World, file: Path, text: str, imported: An
         yield "lines"
 
 
+@pytest.mark.wide
 def test_odd_documents_pass_the_command_line_unchanged(cli: Cli, world: World, tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()

@@ -52,6 +52,7 @@ def test_it_starts_a_task_and_watches_it_to_its_end(cli: Cli, world: World, tmp_
     assert mine.ok("logs", name, "--station", "Build it") == "compiling \\x1b[31m\ndone\n"
 
 
+@pytest.mark.wide
 def test_a_folder_that_the_server_may_read_is_a_repository(cli: Cli, world: World, tmp_path: Path) -> None:
     """Named as the shell has it: the server works in another folder."""
     world.line(inputs=[{"key": "repository", "type": "repository", "label": "Repository"}])
@@ -154,6 +155,7 @@ def test_it_moves_a_task_by_hand_and_says_first_what_happens(cli: Cli, world: Wo
     assert mine.json("move", task.name, "--plan", "--skip")["end"] == "completed"
 
 
+@pytest.mark.wide
 def test_it_forks_a_task_and_says_first_what_it_has(cli: Cli, world: World) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
     world.report(task)
@@ -166,6 +168,7 @@ def test_it_forks_a_task_and_says_first_what_it_has(cli: Cli, world: World) -> N
     assert world.at(task) == ["ship"]
 
 
+@pytest.mark.wide
 def test_it_pauses_a_task_and_a_line_and_resumes_them(cli: Cli, world: World) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
     mine = cli(world.operator)

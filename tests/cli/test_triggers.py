@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+import pytest
+
 from pipelines.models import Task, Trigger
 from pipelines.work.scheduler import timers
 from tests.cli.conftest import Gateline
@@ -47,6 +49,7 @@ def test_a_schedule_is_saved_listed_paused_tried_and_deleted(cli: Cli, world: Wo
     assert not Trigger.objects.exists()
 
 
+@pytest.mark.wide
 def test_what_is_wrong_says_where_and_what_to_do(cli: Cli, world: World) -> None:
     world.line(stations=[station("work")])
     mine = cli(world.operator)
@@ -62,6 +65,7 @@ def test_what_is_wrong_says_where_and_what_to_do(cli: Cli, world: World) -> None
     assert mine.ok("schedule", "line").splitlines()[0].endswith("Every day at 02:00, UTC")
 
 
+@pytest.mark.wide
 def test_a_webhook_is_saved_listed_and_its_secret_changed(cli: Cli, world: World) -> None:
     inputs = [{"key": "request", "type": "text", "required": True}]
     world.line(stations=[station("work", kind="manual")], inputs=inputs)
@@ -83,6 +87,7 @@ def test_a_webhook_is_saved_listed_and_its_secret_changed(cli: Cli, world: World
     assert wrong.returncode == 7 and "options.inputs.request" in wrong.stderr
 
 
+@pytest.mark.wide
 def test_a_line_starts_after_another(cli: Cli, world: World) -> None:
     inputs = [{"key": "request", "type": "text", "required": True}]
     world.line(stations=[station("work", kind="manual")], inputs=inputs)

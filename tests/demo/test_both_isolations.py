@@ -98,6 +98,7 @@ def programs() -> list[Path]:
     return [*sorted((ROOT / "pipelines" / "lines" / "demo" / "bin").iterdir()), *scripts]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("name", BOTH)
 async def test_every_program_of_the_product_finds_its_modules(name: str, folder: Path, settings: Any) -> None:
     """Where a folder above them may not be listed, Python finds no module in it: each has to do without."""

@@ -259,6 +259,7 @@ def test_a_damaged_or_newer_archive_changes_nothing_and_says_where(
         assert done.returncode == 0 and str(installation.home) in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.wide
 def test_it_moves_to_a_database_of_ones_own_and_back(
     installation: Installation, empty: dict[str, str], tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_many_saves_of_one_person_leave_pages_of_others_free(world: World, tmp_p
     assert ended == [200]
 
 
+@pytest.mark.wide
 @pytest.mark.django_db(transaction=True)
 def test_viewers_who_look_at_once_leave_a_turn_for_who_saves(world: World, tmp_path: Path) -> None:
     """Two lints of each of five viewers wait for a table that the test holds; meanwhile a designer saves."""

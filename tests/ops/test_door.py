@@ -327,6 +327,7 @@ def test_a_full_disk_for_bodies_is_told_in_words(site_on_small_disk: Site, world
     check_full_disk(site_on_small_disk, world, token)
 
 
+@pytest.mark.wide
 def test_a_full_disk_for_files_is_told_in_words(world: World, token: str, tmp_path: Path) -> None:
     with web_on_small_disk(tmp_path, "GATELINE_HOME") as site:
         check_full_disk(site, world, token)

@@ -53,6 +53,7 @@ def test_an_id_goes_through_answer_page_problem_and_log(logging_site: Site) -> N
     assert "/no-such-page" in logged(logging_site)["from-proxy.1"]
 
 
+@pytest.mark.wide
 def test_ids_of_requests_at_once_are_not_mixed_up(logging_site: Site) -> None:
     ids = [f"request-{number}" for number in range(40)]
     with ThreadPoolExecutor(8) as pool:

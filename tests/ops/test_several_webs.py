@@ -65,6 +65,7 @@ def web_pids(up: Up) -> list[int]:
     return sorted(found)
 
 
+@pytest.mark.wide
 @on_linux
 def test_the_system_spreads_connections_over_both(pair: Up) -> None:
     until(lambda: status_at(pair.port + 1) == status_at(pair.port + 2) == 200, "both web processes")
@@ -75,6 +76,7 @@ def test_the_system_spreads_connections_over_both(pair: Up) -> None:
     assert sum(grown) >= 40 and min(grown) > 3
 
 
+@pytest.mark.wide
 @on_linux
 def test_one_that_is_killed_comes_back_and_the_other_answers_meanwhile(pair: Up) -> None:
     first, second = web_pids(pair)

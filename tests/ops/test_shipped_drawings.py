@@ -37,6 +37,7 @@ def test_set_up_draws_what_node_draws_for_a_running_product(number: int, drawer:
     assert shipped_drawings.shipped_drawing_or_none(digest) == drawer.drawings_wide_and_narrow(picture)
 
 
+@pytest.mark.wide
 @pytest.mark.django_db
 @pytest.mark.usefixtures("no_node")
 def test_a_new_installation_has_its_lines_drawn_without_a_node(client: Client) -> None:

@@ -76,6 +76,7 @@ def pids(folder: Path, name: str) -> list[int]:
     return [int(path.suffix[1:]) for path in folder.glob(f"{name}.*")]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_one_signal_ends_it_and_its_children(start: Start, tmp_path: Path, number: signal.Signals) -> None:
     process = start()
@@ -109,6 +110,7 @@ def test_the_children_of_a_killed_supervisor_end(start: Start, tmp_path: Path) -
     until(lambda: not living_in(tmp_path), what="the end of the children")
 
 
+@pytest.mark.wide
 def test_even_a_child_that_ignores_the_request_ends_with_its_supervisor(start: Start, tmp_path: Path) -> None:
     (tmp_path / "stubborn").touch()
     process = start()

@@ -179,6 +179,7 @@ def product() -> Iterator[Product]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.wide
 def test_comment_status_and_withdrawal_arrive(product: Product) -> None:
     task = product.call("POST", "/stages/told/tasks", {"title": "Fix it"})["id"]
     product.vote(task, "review")
@@ -196,6 +197,7 @@ def test_comment_status_and_withdrawal_arrive(product: Product) -> None:
     until(lambda: not product.notices(), lambda: f"{product.notices()}\n{product.output()}")
 
 
+@pytest.mark.wide
 def test_a_refused_notice_is_seen_and_sent_again_and_a_late_one_dropped(product: Product) -> None:
     task = product.call("POST", "/stages/told/tasks", {"title": "Fix more"})["id"]
     product.vote(task, "review")

@@ -161,6 +161,7 @@ def test_one_task_is_followed_across_web_worker_and_runner(
     assert {span.attributes["gateline.result"] for span in spans if span.name == "job"} == {"success"}
 
 
+@pytest.mark.wide
 def test_a_collector_that_is_away_holds_up_no_end(
     world: World, tmp_path: Path, transactional_db: None
 ) -> None:

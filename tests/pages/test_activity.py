@@ -195,6 +195,7 @@ def test_as_many_statements_for_many_rows_as_for_few(world: World, signed_in: As
     assert statements() == few
 
 
+@pytest.mark.wide
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_it_is_found_by_the_palette_and_looks_right(

@@ -92,6 +92,7 @@ def test_a_longer_column_costs_no_statement_more(world: World, signed_in: As) ->
     assert counts[0] == counts[1]
 
 
+@pytest.mark.wide
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_a_card_that_did_not_change_stays_and_more_come_when_scrolled(

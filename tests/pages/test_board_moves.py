@@ -73,6 +73,7 @@ def test_a_card_is_dragged_and_the_plan_is_shown_first(page: Page, world: World,
     assert width_of_build(page) == width > 0
 
 
+@pytest.mark.wide
 def test_a_card_dropped_on_a_gate_or_an_end_moves_nothing(page: Page, world: World) -> None:
     (task,) = board_with(world, "first")
     opened(page, world)
@@ -105,6 +106,7 @@ def test_by_keyboard_a_card_is_moved_and_keeps_the_focus(page: Page, world: Worl
     assert second.events.filter(data__reason="It is built already").exists()
 
 
+@pytest.mark.wide
 def test_who_is_slower_is_told_who_moved_it_and_where(page: Page, world: World) -> None:
     (task,) = board_with(world, "first")
     opened(page, world)
@@ -121,6 +123,7 @@ def test_who_is_slower_is_told_who_moved_it_and_where(page: Page, world: World) 
     expect(page.locator("[data-column='station:ship'] [data-card]")).to_be_visible()
 
 
+@pytest.mark.wide
 def test_each_card_has_the_verb_that_helps(page: Page, world: World) -> None:
     asked, stuck, runs = board_with(world, "asked", "stuck", "runs")
     world.report(asked)
@@ -138,6 +141,7 @@ def test_each_card_has_the_verb_that_helps(page: Page, world: World) -> None:
     expect(page.get_by_role("heading", name="A look")).to_be_visible()
 
 
+@pytest.mark.wide
 def test_on_a_phone_and_for_a_viewer_nothing_is_dragged(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World
 ) -> None:
@@ -149,6 +153,7 @@ def test_on_a_phone_and_for_a_viewer_nothing_is_dragged(
     expect(page.locator("[data-move]")).to_have_count(0)
 
 
+@pytest.mark.wide
 def test_a_card_that_comes_anew_behind_the_dialog_gets_the_focus_back(page: Page, world: World) -> None:
     board_with(world, "first")
     with page.expect_response(lambda response: "fragment" in response.url):

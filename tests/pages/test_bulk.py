@@ -116,6 +116,7 @@ def test_the_page_of_a_command_asks_as_often_for_many_tasks_as_for_few(
     assert client.get(reverse("task-bulk-commands")).content.decode().count("Retry 30 tasks") == 1
 
 
+@pytest.mark.wide
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("runner")
@@ -179,6 +180,7 @@ def test_all_that_match_are_paused_and_a_stop_does_no_more(
     assert BulkCommand.objects.get().entries.filter(result="left").count() == 60 - paused
 
 
+@pytest.mark.wide
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("runner")

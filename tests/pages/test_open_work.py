@@ -138,6 +138,7 @@ def test_as_many_statements_for_many_tasks_as_for_few(world: World, signed_in: A
         assert "more in Tasks" in get(client)
 
 
+@pytest.mark.wide
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_it_moves_by_itself_and_looks_right(

@@ -73,6 +73,7 @@ def visit(page: Page, addresses: list[str]) -> None:
     draw_all()
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 def test_stations_are_seen_without_script_and_nothing_moves_with_it(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, size: dict[str, int]
@@ -144,6 +145,7 @@ def site_without_node(
     stop(site.process)
 
 
+@pytest.mark.wide
 def test_where_no_node_runs_the_browser_of_a_designer_draws_for_all(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, site_without_node: Site
 ) -> None:
@@ -161,6 +163,7 @@ def test_where_no_node_runs_the_browser_of_a_designer_draws_for_all(
     expect(page.locator(".line-still svg text:visible", has_text="Build")).to_have_count(1)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_an_image_of_a_list_has_the_colours_of_the_page(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, theme: str

@@ -359,6 +359,7 @@ def test_the_slider_goes_through_the_past_and_no_hint_draws_over_it(
     assert "at=" not in page.url
 
 
+@pytest.mark.wide
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_an_answer_that_was_on_its_way_does_not_draw_over_the_moment(
@@ -395,6 +396,7 @@ def test_an_answer_that_was_on_its_way_does_not_draw_over_the_moment(
     assert shown_moment(page) == steps[-2]
 
 
+@pytest.mark.wide
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_without_a_script_a_button_shows_the_moment(

@@ -195,6 +195,7 @@ def worked_for_an_hour(world: World) -> dict[str, Task]:
     return tasks
 
 
+@pytest.mark.wide
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_bars_grow_and_come_anew_by_themselves(

@@ -126,7 +126,7 @@ def pressed(hand: Hand, name: str, keys: bool) -> None:
         hand.click(name)
 
 
-@pytest.mark.smoke(8)
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keys"])
 @pytest.mark.parametrize(
     ("made", "verb", "place"),
@@ -152,6 +152,7 @@ def test_it_is_put_right_by_two_actions(
     assert world.status(task) == "completed"
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keys"])
 def test_a_question_without_choices_is_answered_by_three_actions(
     world: World, hand: Callable[[], Hand], keys: bool
@@ -173,6 +174,7 @@ def test_a_question_without_choices_is_answered_by_three_actions(
     assert person.actions <= MOST_ACTIONS, person
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keys"])
 def test_what_was_sent_back_twice_is_approved_by_three_actions(
     world: World, hand: Callable[[], Hand], keys: bool
@@ -287,6 +289,7 @@ def test_a_click_is_not_lost_while_the_item_is_fetched(world: World, hand: Calla
     assert world.job(task).state == "queued"
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("made", [blocked, late, stuck])
 def test_an_item_is_readable_on_a_phone(
     world: World, hand: Callable[[], Hand], made: Callable[[World], Task]

@@ -63,6 +63,7 @@ def test_the_change_begins_on_the_first_screen(review: Page) -> None:
     assert grave(review) == []
 
 
+@pytest.mark.wide
 def test_a_change_in_its_second_round_begins_on_the_first_screen(
     page: Page, sign_in: SignIn, world: World
 ) -> None:
@@ -87,6 +88,7 @@ def test_a_change_in_its_second_round_begins_on_the_first_screen(
     assert grave(page) == []
 
 
+@pytest.mark.wide
 def test_the_files_come_after_the_change_on_a_phone(review: Page) -> None:
     link = review.get_by_role("link", name="All 3 files")
     expect(link).to_be_hidden()
@@ -108,6 +110,7 @@ def test_zoom_leaves_what_is_asked_to_be_read(review: Page) -> None:
     assert review.evaluate("document.documentElement.scrollWidth") <= ZOOMED["width"]
 
 
+@pytest.mark.wide
 def test_a_vote_is_three_clicks_from_the_mail(review: Page, world: World, reviewed: Task) -> None:
     """The link of the mail is the first. Files are opened by the key that goes through them."""
     expect(review.locator("#review-counts")).to_contain_text("2 of 3 files not opened")

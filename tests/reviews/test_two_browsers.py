@@ -122,6 +122,7 @@ def seen_by(page: Page, part: str, words: str, act: Callable[[], Response]) -> s
     return f"{seen - timing['startTime'] - timing['responseStart']:.0f} ms"
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     "how",
     [

@@ -37,6 +37,7 @@ def spellings() -> Iterator[str]:
         yield base64.b64encode(f"{before}:{CANARY}".encode()).decode()[8:-4]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("hands", ["worker", "runner"])
 def test_no_spelling_of_a_secret_is_read_over_http(
     hands: str, site: Site, world: World, tmp_path: Path

@@ -124,7 +124,7 @@ HOOKS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
-@pytest.mark.smoke(3)
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(("argv", "why"), HOOKS.values(), ids=HOOKS)
 def test_A27_whatever_is_not_exit_code_0_blocks(
     spec: Any, sink: Collected, argv: tuple[str, ...], why: str
@@ -155,6 +155,7 @@ def test_A26_the_evaluator_of_a_worker_gets_the_question_and_the_outcome(world: 
     assert (job.kind, (job.outcome or {})["feedback"]) == ("worker", "Is it good? 4 a")
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("program", ["print('perhaps')", "print('yes'); raise SystemExit(1)"])
 def test_A26_an_evaluator_without_an_answer_leaves_it_to_a_person(
     world: World,
@@ -265,7 +266,7 @@ TROUBLES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.smoke(2)
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(("gate", "why"), TROUBLES.values(), ids=TROUBLES)
 def test_a_tool_gate_in_trouble_fails_with_its_reason(
     world: World, bench: Bench, gate: dict[str, Any], why: str

@@ -248,6 +248,7 @@ def test_a_module_that_is_not_installed_did_not_run(world: World, bench: Bench) 
     assert "the package gateline_has_no_such_linter is not installed there" in outcome["summary"]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("missing", ["lint", "tests"])
 def test_a_check_that_cannot_run_stops_the_line_and_leads_to_the_environment(
     world: World, bench: Bench, tmp_path: Path, missing: str

@@ -80,6 +80,7 @@ def test_a_fork_has_the_tree_of_each_moment(world: World, bench: Bench, origin: 
     assert moments(task)[: len(trees)] == trees
 
 
+@pytest.mark.wide
 def test_a_fork_goes_on_while_the_other_task_does(
     world: World, bench: Bench, origin: RemoteRepository
 ) -> None:

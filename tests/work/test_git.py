@@ -96,6 +96,7 @@ def test_E15_a_check_reads_the_trailers_of_the_commits(world: World, bench: Benc
     assert (world.status(task), task.jobs.count()) == ("failed", 2)
 
 
+@pytest.mark.wide
 def test_C31_a_condition_reads_them_where_the_station_wants_the_key(world: World, bench: Bench) -> None:
     many = {"output": {"path": "$.git.files[?@.change == 'deleted']", "op": "gt", "value": 0, "of": "count"}}
     rules = [{"id": "deleted", "when": many, "to": "d"}, {"id": "else", "when": {"always": True}, "to": "c"}]

@@ -124,6 +124,7 @@ def lots(request: pytest.FixtureRequest) -> list[list[tuple[str, bytes]]]:
     return [files[n : n + AT_ONCE] for n in range(0, len(files), AT_ONCE)]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.usefixtures("artifacts_here")
 @pytest.mark.django_db(transaction=True)
 def test_no_place_that_shows_or_serves_a_file_runs_it(

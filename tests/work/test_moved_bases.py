@@ -219,6 +219,7 @@ def test_a_push_that_landed_before_a_crash_is_found(
     assert origin.commit().message == b"Later" and origin.commit().parents[0].decode() == landed
 
 
+@pytest.mark.wide
 def test_a_no_op_takes_the_moved_base_in(world: World, bench: Bench, origin: RemoteRepository) -> None:
     """Led there, people approved the same change again and again: nothing ran on a worker."""
     back = {"id": "again", "to": "look", "when": {"eval": {"op": "equals", "value": "base_moved"}}}
@@ -256,6 +257,7 @@ RENAMES = [
 ]  # fmt: skip
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(("program", "merged"), RENAMES)
 def test_a_rename_beside_an_edit_elsewhere_is_no_conflict(
     world: World, bench: Bench, origin: RemoteRepository, program: str, merged: bytes
@@ -273,6 +275,7 @@ def test_a_rename_beside_an_edit_elsewhere_is_no_conflict(
     assert origin.files() == {"main.py": merged}
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("program", "theirs", "words"),
     [

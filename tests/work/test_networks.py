@@ -79,6 +79,7 @@ def test_a_version_of_today_that_says_nothing_has_no_network(
     assert not sent(world, bench, isolated, lambda program: world.line(reaches(program)))
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.isolation
 def test_a_version_of_before_that_says_nothing_keeps_the_network(
     world: World, bench: Bench, isolated: Isolation
@@ -86,6 +87,7 @@ def test_a_version_of_before_that_says_nothing_keeps_the_network(
     assert sent(world, bench, isolated, lambda program: published_before(world, reaches(program)))
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.isolation
 def test_a_version_that_says_open_has_the_network(world: World, bench: Bench, isolated: Isolation) -> None:
     assert sent(world, bench, isolated, lambda program: world.line(reaches(program, network="open")))

@@ -163,6 +163,7 @@ def test_a_past_task_is_done_again_from_its_base_and_compared_with_what_was_acce
     assert result.sums_after.seconds > 0 and not list(bench.base.rglob("app.py")), "no file of it is left"
 
 
+@pytest.mark.wide
 def test_the_same_change_is_told_and_the_budget_ends_what_follows(
     world: World, bench: Bench, origin: RemoteRepository, programs: tuple[str, ...]
 ) -> None:

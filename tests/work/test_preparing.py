@@ -158,6 +158,7 @@ def test_it_is_prepared_once_and_from_the_cache_afterwards(
     assert "Prepared from the cache" in text_of(done(other, "first")), "another task of the repository, too"
 
 
+@pytest.mark.wide
 def test_the_package_of_the_repository_itself_is_found_from_the_cache_and_is_that_of_the_task(
     world: World, bench: Bench, with_ports: Isolation, origin: RemoteRepository
 ) -> None:
@@ -171,6 +172,7 @@ def test_the_package_of_the_repository_itself_is_found_from_the_cache_and_is_tha
     assert "Prepared from the cache (" in second and "the price is 2" in second
 
 
+@pytest.mark.wide
 def test_a_package_manager_of_another_version_than_the_repository_names_is_used_as_it_is(
     world: World, bench: Bench, with_ports: Isolation, origin: RemoteRepository
 ) -> None:
@@ -270,7 +272,7 @@ def test_another_branch_with_the_same_lock_file_leaves_nothing_for_this_one(
     assert "EVIL" not in after and "Prepared (" in after
 
 
-@pytest.mark.smoke(4)
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize(
     ("prepare", "said", "log"),
     [
@@ -343,6 +345,7 @@ def own_private_address() -> str:
     pytest.skip("this machine has no address in a private network")
 
 
+@pytest.mark.wide
 def test_a_host_inside_is_reached_once_an_administrator_allowed_its_private_address(
     world: World, bench: Bench, with_ports: Isolation, origin: RemoteRepository
 ) -> None:

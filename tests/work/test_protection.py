@@ -102,7 +102,7 @@ def nothing(siege: Siege) -> None:
     """Left as it is."""
 
 
-@pytest.mark.smoke(7)
+@pytest.mark.smoke(3)
 @pytest.mark.parametrize(
     "way", [renamed, connected_again, loosened, transferred, gate_and_group_of_their_own, alone, nothing]
 )
@@ -196,6 +196,7 @@ def test_what_others_approve_lands_and_the_receipt_names_who_and_what(siege: Sie
     assert change.protection == {"approvals": 1, "groups": ["security"], "gates": [], "changed_by": "owner"}
 
 
+@pytest.mark.wide
 def test_one_person_alone_works_as_before_without_a_protection(siege: Siege, bench: Bench) -> None:
     version = siege.world.line(siege.line(approval={"who": [{"role": "reviewer"}]}))
     alone(siege)

@@ -78,7 +78,7 @@ CASES = [
 ]
 
 
-@pytest.mark.smoke(len(WAYS) + 1)
+@pytest.mark.smoke(4)
 @pytest.mark.parametrize(("begin", "way", "protected"), CASES)
 def test_nobody_approves_their_own_change(
     siege: Siege, bench: Bench, begin: Start, way: Callable[..., int], protected: bool

@@ -80,7 +80,7 @@ def by_a_second_line(siege: Siege) -> Line:
 EASY_LINES = (by_import, by_restoring, by_a_copy, by_a_second_line)
 
 
-@pytest.mark.smoke(4)
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize("way", EASY_LINES, ids=lambda way: way.__name__)
 def test_no_easy_line_becomes_live(siege: Siege, way: Callable[[Siege], Line]) -> None:
     assert publish(siege, siege.line()).status_code == 201, "open without the protection"
@@ -225,6 +225,7 @@ def test_a_task_that_ran_by_a_version_of_one_person_lands_nothing_by_one_of_two(
     assert refused(siege, migrated(siege, bench, approval={"who": [{"role": "reviewer", "count": 3}]}))
 
 
+@pytest.mark.wide
 def test_nor_does_its_retry_from_a_later_station(siege: Siege, bench: Bench) -> None:
     """It begins with the files of the task that it repeats, and is itself migrated from nothing."""
     task = migrated(siege, bench)

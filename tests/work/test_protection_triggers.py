@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.smoke(4)
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize("protected", [True, False])
 @pytest.mark.parametrize("way", triggers.WAYS)
 def test_no_trigger_lands_what_its_requester_alone_approved(

@@ -100,6 +100,7 @@ def test_on_the_page_one_asks_and_another_sees_it_and_publishes(pair: Pair) -> N
     assert answer.status_code == 302 and version is not None and version.published_by == pair.ann
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("door", ["page", "api"])
 def test_a_draft_is_sent_back_with_a_reason(pair: Pair, door: str) -> None:
     pair.protect()
@@ -287,7 +288,7 @@ WAYS = (
 )
 
 
-@pytest.mark.smoke(13)
+@pytest.mark.smoke(5)
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_nobody_publishes_alone(pair: Pair, way: Callable[[Pair], Line]) -> None:
     pair.protect()

@@ -55,6 +55,7 @@ def test_a_link_in_place_of_the_workspace_leads_nowhere(
     assert [entry.name for entry in outside.iterdir()] == ["key.txt"]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("name", BOTH)
 def test_a_link_in_place_of_an_agents_home_leads_nowhere(
     world: World, bench: Bench, tmp_path: Path, outside: Path, name: str

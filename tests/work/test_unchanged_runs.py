@@ -113,6 +113,7 @@ def repository_line(world: World, path: Path, before: str, **on_failure: Any) ->
     )
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("before", ["x = 1", "x = 3"])
 def test_a_run_on_the_files_of_the_base_says_how_it_was_before(
     world: World, bench: Bench, tmp_path: Path, before: str
@@ -126,6 +127,7 @@ def test_a_run_on_the_files_of_the_base_says_how_it_was_before(
     assert f"<b>{expected}</b> on main at" in shown and f">{first.name}</a> ran it." in shown
 
 
+@pytest.mark.wide
 def test_nothing_is_said_of_other_runs(world: World, bench: Bench, origin: RemoteRepository) -> None:
     task = begun(world, origin, "fix-lint-findings")
     run(bench, task, PROGRAMS)
@@ -137,6 +139,7 @@ def test_nothing_is_said_of_other_runs(world: World, bench: Bench, origin: Remot
     assert not StationTrial.objects.exists()
 
 
+@pytest.mark.wide
 @pytest.mark.browser
 def test_it_is_started_on_the_page_of_a_task_and_stays_there_when_a_hint_comes(
     page: Page, sign_in: Callable[[Page, User], None], world: World, bench: Bench, tmp_path: Path

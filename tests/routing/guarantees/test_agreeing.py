@@ -7,7 +7,7 @@ import pytest
 from tests.routing.guarantees.agreeing import agrees
 
 
-@pytest.mark.smoke(2)
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("block", range(20))
 def test_no_drawn_guarantee_is_contradicted(block: int) -> None:
     for seed in range(block * 20, block * 20 + 20):

@@ -9,7 +9,7 @@ import pytest
 from tests.routing.guarantees.gated_lines import GatedLine, hold
 
 
-@pytest.mark.smoke(2)
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("block", range(4))
 def test_no_proof_is_broken_at_a_gate(block: int) -> None:
     counted: Counter[str] = Counter()

@@ -74,6 +74,7 @@ def test_a_large_station_is_bounded_and_what_is_not_known_says_so() -> None:
     }
 
 
+@pytest.mark.wide
 def test_what_deciding_costs_counts_too_where_many_paths_have_to_be_walked() -> None:
     paths = [{"output": {"path": f"$..a[?@.b=={n}]", "op": "contains", "value": "x"}} for n in range(20)]
     rules = [{"id": f"r{n}", "when": {"any": paths}, "to": "completed"} for n in range(40)]

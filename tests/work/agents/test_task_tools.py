@@ -62,6 +62,7 @@ def search(tmp_path: Path, body: str, name: str = "claude") -> dict[str, Any]:
     }
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("name", [*BOTH, "none"])
 @pytest.mark.parametrize("network", ["open", {"egress": ["packages.example.com"]}], ids=["open", "hosts"])
 def test_it_asks_from_behind_each_isolation_and_leaves_nothing_in_the_change(

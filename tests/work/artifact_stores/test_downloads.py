@@ -173,6 +173,7 @@ def test_a_web_process_with_a_bucket_hands_out_what_is_small(
         stop(site.process)
 
 
+@pytest.mark.wide
 def test_a_slow_reader_costs_no_memory(world: World, settings: Any, tmp_path: Path) -> None:
     """The server reads no further than the connection takes, and so does a reader who vanishes."""
     store = use_store(settings, (tmp_path / "artifacts").as_uri())

@@ -59,6 +59,7 @@ def waits(world: World, bench: Bench, task: Any) -> Job:
     return job
 
 
+@pytest.mark.smoke(1)
 @one_then_every
 def test_checks_are_waited_for_without_a_worker(world: World, bench: Bench, hosted: Any) -> None:
     first, second = names = NAMES[hosted.key]
@@ -84,6 +85,7 @@ def test_checks_are_waited_for_without_a_worker(world: World, bench: Bench, host
     assert "1 passed, 0 failed, 0 pending, 1 missing" in log and "1 passed, 0 failed, 1 pending" in log
 
 
+@pytest.mark.smoke(1)
 @one_then_every
 def test_a_failed_check_is_said_at_once(world: World, bench: Bench, hosted: Any) -> None:
     first, second = names = NAMES[hosted.key]

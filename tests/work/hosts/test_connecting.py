@@ -86,6 +86,7 @@ def test_the_test_of_a_connection_asks_the_host_too(world: World, hosted: Any, s
     assert "private address" in tested()[1]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("hosted", ["github", "gitlab"], indirect=True)
 def test_what_the_host_requires_is_kept_and_lint_says_that_nobody_waits_for_it(
     world: World, hosted: Any, settings: Any

@@ -66,6 +66,7 @@ def look_again(bench: Bench, task: Any) -> None:
     run(bench, task)
 
 
+@pytest.mark.smoke(1)
 @one_then_both
 def test_the_host_merges_what_was_approved(world: World, bench: Bench, hosted: Any) -> None:
     """A required status of ours is green before, and no push goes to the branch."""
@@ -144,6 +145,7 @@ def test_checks_that_the_host_requires_are_waited_for(world: World, bench: Bench
     assert outcome_of(task, "merge")["result"] == "success" and hosted.merged == 1
 
 
+@pytest.mark.smoke(1)
 @one_then_both
 def test_a_rule_of_the_host_is_named_with_its_remedy(world: World, bench: Bench, hosted: Any) -> None:
     hosted.protected = True

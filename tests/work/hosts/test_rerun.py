@@ -90,6 +90,7 @@ def test_what_fails_anew_is_not_run_again_by_itself(world: World, bench: Bench, 
     assert (outcome_of(task, "checks", 2)["eval"], len(hosted.reran)) == ("checks_failed", 1)
 
 
+@pytest.mark.smoke(1)
 @both
 def test_what_the_host_says_to_it_is_the_outcome(world: World, bench: Bench, hosted: Any) -> None:
     task, client = failed(world, bench, hosted), client_of(world.operator)

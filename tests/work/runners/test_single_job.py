@@ -111,6 +111,7 @@ def test_it_does_one_job_and_its_exit_code_says_how(
     assert list((tmp_path / "pod" / "state").iterdir()) == []
 
 
+@pytest.mark.wide
 def test_nothing_waits_for_it(site: Site, world: World, tmp_path: Path) -> None:
     _token, secret = world.runner()
     with runner(site.url, secret, tmp_path / "pod", "--once", "--wait", "1") as pod:
