@@ -21,6 +21,10 @@ from config.settings import DATABASES, INSTALLED_APPS, REPOSITORY_ROOTS
 
 # ChannelsLiveServerTestCase and servers in processes of their own need the name beforehand; pytest-xdist appends its
 # worker to it.
+# Each statement is planned once for all its values: a table of a test has few rows, and most plans would be its last.
+DATABASES["default"]["OPTIONS"] = DATABASES["default"].get("OPTIONS", {}) | {
+    "options": "-c plan_cache_mode=force_generic_plan"
+}
 DATABASES["default"]["TEST"] = {"NAME": f"test_{DATABASES['default']['NAME']}"}
 INSTALLED_APPS += ["tests.emptying"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -161,7 +161,7 @@ WAYS: dict[str, Callable[[Place], Path]] = {
     ),
 }
 every_way = pytest.mark.parametrize("way", WAYS)
-some_ways = pytest.mark.smoke(10)
+some_ways = pytest.mark.smoke(5)
 """Of the doors that look at a folder as the first one does."""
 
 
@@ -394,6 +394,7 @@ def test_a_folder_that_was_cloned_anew_at_its_path_is_asked_about_and_allowed_ag
     assert made.tested is not None and all(check["ok"] is not False for check in made.tested)
 
 
+@pytest.mark.wide
 @pytest.mark.usefixtures("worker")
 def test_a_task_works_in_a_folder_that_was_allowed_in_place(
     world: World, administrator: User, site: Any, tmp_path: Path

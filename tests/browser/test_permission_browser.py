@@ -160,6 +160,7 @@ def test_people_answer_the_calls_of_an_agent_and_are_told_of_one_another(
     ]
 
 
+@pytest.mark.wide
 @pytest.mark.usefixtures("worker_with_agent")
 def test_the_requester_comes_from_mail_and_bell_to_the_call(
     page: Page, sign_in: Callable[[Page, object], None], world: World, mailbox: Mailbox, tmp_path: Path

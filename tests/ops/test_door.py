@@ -348,6 +348,7 @@ def test_a_page_tells_of_a_full_disk_too(site_on_small_disk: Site, world: World)
     assert "text/html" in answer
 
 
+@pytest.mark.wide
 def test_connections_have_a_share_for_each_address(world: World, tmp_path: Path) -> None:
     """A process that may open 512 files takes 96 connections of one address, and others go on."""
     port = free_port()

@@ -82,6 +82,7 @@ def scrape(site: Site) -> Samples:
     return samples(text)
 
 
+@pytest.mark.wide
 @pytest.mark.django_db(transaction=True)
 def test_two_web_processes_tell_the_same_of_the_database_and_their_own_requests(
     webs: list[Site], world: World

@@ -72,7 +72,7 @@ PARTS = 20
 @pytest.mark.parametrize(
     ("count", "first", "step"),
     [
-        (30, 0, 8),
+        (30, 0, 15),
         *(pytest.param(500, first, PARTS, marks=pytest.mark.soak) for first in range(PARTS)),
     ],
 )

@@ -25,13 +25,21 @@ pytestmark = [
 MAX_SHIFT = 0.02
 
 
-@pytest.mark.parametrize("size", [DESKTOP, pytest.param(PHONE, marks=pytest.mark.wide)])
+FEW, ALL = ("overview", "task", "editor"), ()
+
+
+@pytest.mark.parametrize(
+    ("size", "pages"),
+    [(DESKTOP, FEW), *(pytest.param(size, ALL, marks=pytest.mark.wide) for size in (DESKTOP, PHONE))],
+)
 def test_no_page_with_a_drawing_shifts(
     new_context: Callable[..., BrowserContext],
     sign_in: Callable[[Page | BrowserContext, User], None],
     world: World,
     size: dict[str, int],
+    pages: tuple[str, ...],
 ) -> None:
+    """On these pages, or on all."""
     version = world.line(simple())
     waiting = world.start(version)
     world.report(waiting)
@@ -49,6 +57,7 @@ def test_no_page_with_a_drawing_shifts(
         "home": reverse("home"),
         "review": reverse("gate-visit", args=[world.visit(waiting).pk]),
     }
+    addresses = {name: addresses[name] for name in pages or addresses}
     context = new_context(viewport=size)
     sign_in(context, world.admin)
     page = context.new_page()

@@ -143,6 +143,7 @@ def tried(world: World, seed: int, moments: int) -> int:
     return compared
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.moves
 @pytest.mark.parametrize("seed", [11, 18])
 def test_each_moment_is_later_shown_as_it_was_then(world: World, seed: int) -> None:

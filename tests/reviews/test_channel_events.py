@@ -151,6 +151,7 @@ def test_a_channel_of_another_project_hears_nothing(world: World, chat: Chat) ->
     assert hook.messages.count() == disabled.messages.count() == 0
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(("kind", "thread"), [("slack", "thread_ts"), ("mattermost", "root_id")])
 def test_the_messages_of_a_task_are_one_thread(world: World, chat: Chat, kind: str, thread: str) -> None:
     connect(world, chat, kind, topics=["started", "failed"])

@@ -126,7 +126,7 @@ def pressed(hand: Hand, name: str, keys: bool) -> None:
         hand.click(name)
 
 
-@pytest.mark.smoke(2)
+@pytest.mark.smoke(3)
 @pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keys"])
 @pytest.mark.parametrize(
     ("made", "verb", "place"),
@@ -175,7 +175,7 @@ def test_a_question_without_choices_is_answered_by_three_actions(
 
 
 @pytest.mark.smoke(1)
-@pytest.mark.parametrize("keys", [False, True], ids=["mouse", "keys"])
+@pytest.mark.parametrize("keys", [True, False], ids=["keys", "mouse"])
 def test_what_was_sent_back_twice_is_approved_by_three_actions(
     world: World, hand: Callable[[], Hand], keys: bool
 ) -> None:

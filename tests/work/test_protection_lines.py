@@ -125,8 +125,8 @@ def test_a_push_without_a_gate_is_held_back(siege: Siege, bench: Bench) -> None:
     assert siege.origin.head(f"gateline/{task.name}") == ""
 
 
-@pytest.mark.smoke(2)
-@pytest.mark.parametrize("protected", [False, True])
+@pytest.mark.smoke(1)
+@pytest.mark.parametrize("protected", [True, False])
 def test_a_request_pushes_to_no_branch_that_was_there(siege: Siege, bench: Bench, protected: bool) -> None:
     """Its first attempt takes the branch over, as if somebody had pushed there; the second would push to it."""
     siege.origin.branch("release")

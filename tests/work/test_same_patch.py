@@ -267,6 +267,7 @@ BASE: Files = {
 }
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("why", "ours", "theirs"),
     [

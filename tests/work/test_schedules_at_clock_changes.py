@@ -53,6 +53,7 @@ def copies(trigger: Trigger, number: int, start: datetime) -> dict[int, datetime
     return slots
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("night", NIGHTS)
 @pytest.mark.parametrize("number", [96, pytest.param(5_000, marks=pytest.mark.soak)])
 def test_two_workers_start_each_slot_of_the_night_once(world: World, night: str, number: int) -> None:

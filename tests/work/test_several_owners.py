@@ -92,6 +92,7 @@ def test_no_program_of_several_owners_starts_behind_landlock_while_they_are_seve
     assert "GATELINE_LANDLOCK_SEVERAL_OWNERS" in log.read_text()
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("words", "more"),
     [

@@ -340,6 +340,7 @@ def test_in_a_repository_it_starts_from_the_base_and_pushes_nothing(
     assert (origin.head(), origin.files()) == (before, {"app.py": b"x = 1\n"})
 
 
+@pytest.mark.wide
 def test_a_recorded_run_in_a_repository_is_run_again_on_its_branch(
     world: World, bench: Bench, tmp_path: Path
 ) -> None:

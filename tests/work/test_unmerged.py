@@ -96,6 +96,7 @@ def test_a_retry_at_fix_fixes_again_and_is_never_nothing_to_fix(
     assert b"import os" not in origin.files()["app.py"]
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("test", "ended"),
     [
@@ -144,6 +145,7 @@ UNDEFINED = b"x = 1\n\n\ndef unused():\n    return missing\n"
 REPORT = "ruff check --exit-zero --no-cache --output-format=sarif --output-file=lint.sarif ."
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("lint", "code", "left", "words"),
     [

@@ -24,6 +24,7 @@ MANY = "for n in range(1001): open(f'f{n}.txt', 'w').write(str(n))"
 FEW = "open('f.txt', 'w').write('f')"
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(("program", "amount"), [(MANY, {"files": 1001, "bytes": 2894}), (FEW, None)])
 def test_the_receipt_says_what_no_person_can_have_read(
     world: World, bench: Bench, origin: RemoteRepository, program: str, amount: dict[str, int] | None

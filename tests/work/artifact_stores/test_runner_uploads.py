@@ -294,6 +294,7 @@ def test_bytes_that_another_task_has_are_kept_once(
     assert RunnerUpload.objects.get().blob_id == DIGEST
 
 
+@pytest.mark.wide
 def test_where_the_runner_cannot_reach_the_store_files_pass_the_server(
     settings: Any, bucket_server: BucketServer, keys: None, world: World, far: FarAway
 ) -> None:

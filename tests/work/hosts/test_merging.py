@@ -208,6 +208,7 @@ def test_what_the_queue_throws_out_is_said(world: World, bench: Bench, hosted: A
     assert said["failure_type"] == "host_refused" and "out of its queue" in said["summary"]
 
 
+@pytest.mark.smoke(1)
 @one_then_both
 def test_a_task_that_is_cancelled_while_it_comes_into_the_queue_leaves_it(
     world: World, bench: Bench, hosted: Any

@@ -81,6 +81,7 @@ def test_a_person_has_failed_checks_run_again_and_the_rules_read_them_anew(
     assert "The host was to run its checks again" in page(client, world, task)
 
 
+@pytest.mark.wide
 def test_what_fails_anew_is_not_run_again_by_itself(world: World, bench: Bench, hosted: Any) -> None:
     task = failed(world, bench, hosted)
     engine.rerun_checks(world.token(task).pk, user=world.operator, token_version=world.token(task).version)
