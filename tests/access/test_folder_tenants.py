@@ -224,6 +224,7 @@ def nothing_recorded() -> bool:
     )
 
 
+@pytest.mark.smoke(15)
 @every_way
 def test_nobody_connects_a_way_into_the_state_or_the_workspaces(
     way: str, place: Place, world: World, administrator: User, signed_in: As

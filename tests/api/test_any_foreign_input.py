@@ -101,7 +101,7 @@ def test_they_are_all_there() -> None:
     assert list(map(len, (VIBE, ALP, TASKS, DOCUMENTS))) == [8, 8, 4, 3]
 
 
-@pytest.mark.smoke(9)
+@pytest.mark.smoke(5)
 @pytest.mark.parametrize(("method", "path"), ROUTES, ids=map(" ".join, ROUTES))
 def test_whatever_is_asked_is_answered_as_described(
     method: str, path: str, request: pytest.FixtureRequest

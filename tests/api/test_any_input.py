@@ -82,7 +82,7 @@ def test_every_operation_is_tried() -> None:
     assert sorted((each.method.upper(), each.path) for each in said) == sorted(operations())
 
 
-@pytest.mark.smoke(6)
+@pytest.mark.smoke(4)
 @pytest.mark.parametrize(("method", "path"), operations(), ids=map(" ".join, operations()))
 def test_no_input_makes_the_api_fail(method: str, path: str, real: dict[str, Any]) -> None:
     tried(method, path, real)
@@ -157,7 +157,7 @@ RUNNERS = [each for each in operations() if "/runner/" in each[1]]
 ALP = [each for each in operations() if re.search("/runners/|/runs/", each[1])]
 
 
-@pytest.mark.smoke(5)
+@pytest.mark.smoke(3)
 @pytest.mark.parametrize(("method", "path"), RUNNERS, ids=map(" ".join, RUNNERS))
 def test_no_input_of_a_runner_makes_the_api_fail(method: str, path: str, of_runner: dict[str, Any]) -> None:
     tried(method, path, of_runner)

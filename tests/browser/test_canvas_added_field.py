@@ -56,6 +56,7 @@ def answer(route: Route, client: Client) -> None:
     route.fulfill(status=response.status_code, body=response.content, content_type="application/json")
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize(
     ("typed", "written"),

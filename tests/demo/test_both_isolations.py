@@ -43,6 +43,7 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("name", BOTH)
 def test_a_strangers_repository_is_fixed_tested_and_merged(name: str, folder: Path, settings: Any) -> None:

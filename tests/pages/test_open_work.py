@@ -117,6 +117,7 @@ def test_who_is_in_no_project_sees_that_nothing_is_open(world: World, signed_in:
     assert "Nothing is open" in get(client) and "Nothing is open" in get(client, view="lines")
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("view", ["", "lines"])
 def test_as_many_statements_for_many_tasks_as_for_few(world: World, signed_in: As, view: str) -> None:
     work(world)

@@ -144,6 +144,7 @@ def test_nothing_of_another_owner_is_shown(world: World, signed_in: As) -> None:
     assert "secret of theirs" in text(client.get(reverse("tasks-live"), {"view": "timeline"}))
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("of_line", [True, False], ids=["line", "all"])
 def test_as_many_statements_for_many_tasks_as_for_few(world: World, signed_in: As, of_line: bool) -> None:
     work(world)

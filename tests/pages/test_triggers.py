@@ -270,6 +270,7 @@ def test_a_new_schedule_of_a_project_begins_with_its_line(world: World, signed_i
     assert at(world, "trigger-new", "line") in page and at(world, "trigger-new", "other") in page
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("name", ["line-triggers", "project-triggers"])
 def test_a_page_takes_as_many_statements_for_few_rows_as_for_many(
     world: World, signed_in: As, name: str

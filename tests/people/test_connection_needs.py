@@ -173,6 +173,7 @@ LOCK = json.dumps(
 )
 
 
+@pytest.mark.smoke(4)
 @pytest.mark.parametrize(
     ("files", "installed", "words"),
     [

@@ -180,6 +180,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: World, settin
     return "ssh://git@localhost"
 
 
+@pytest.mark.smoke(5)
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_the_page_tells_the_trouble_of_a_folder_when_it_is_connected(
     signed_in: As, world: World, source: Path, trouble: str
@@ -200,6 +201,7 @@ def test_the_page_tells_the_trouble_of_a_folder_when_it_is_connected(
     assert ('class="checks-fact tone-attention"' in text(answer)) is goes_on
 
 
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize("trouble", OF_A_SERVER)
 def test_the_api_tells_the_trouble_of_a_server(
     client: Client, world: World, source: Path, server: str, trouble: str

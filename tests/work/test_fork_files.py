@@ -101,7 +101,8 @@ def test_a_fork_goes_on_while_the_other_task_does(
     assert outcome_of(new, "two")["facts"]["git"]["files_changed"] == 1
 
 
-@pytest.mark.parametrize("which", ["where it moved", pytest.param("each", marks=pytest.mark.wide)])
+@pytest.mark.wide
+@pytest.mark.parametrize("which", ["where it moved", "each"])
 def test_a_fork_at_a_branch_has_its_files_alone(
     world: World, bench: Bench, origin: RemoteRepository, which: str
 ) -> None:

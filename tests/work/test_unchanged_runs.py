@@ -113,6 +113,7 @@ def repository_line(world: World, path: Path, before: str, **on_failure: Any) ->
     )
 
 
+@pytest.mark.wide
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("before", ["x = 1", "x = 3"])
 def test_a_run_on_the_files_of_the_base_says_how_it_was_before(

@@ -144,7 +144,7 @@ WRONG = {
 }
 
 
-@pytest.mark.smoke(10)
+@pytest.mark.smoke(4)
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_not_what_was_told_is_not_kept(
     attempt: Attempt, artifact_store: ArtifactStore, what: str
@@ -241,7 +241,7 @@ def test_no_lease_no_address(attempt: Attempt) -> None:
         assert attempt.ask(f"files/{DIGEST}/{what}", {"size": SIZE}).status_code == 409
 
 
-@pytest.mark.smoke(7)
+@pytest.mark.smoke(3)
 @pytest.mark.parametrize(
     ("digest", "size"),
     [("nothing", 1), ("A" * 64, 1), *((DIGEST, size) for size in (-1, MOST_BYTES + 1, 2**70, "1", None))],

@@ -127,7 +127,7 @@ def _sent(said: Any) -> bytes:
     return said if isinstance(said, bytes) else json.dumps(said).encode()
 
 
-@pytest.mark.smoke(8)
+@pytest.mark.smoke(4)
 @pytest.mark.parametrize("what", HOSTILE)
 def test_no_document_of_a_runner_is_an_error_of_the_server(
     world: World, far: FarAway, tmp_path: Path, what: str
