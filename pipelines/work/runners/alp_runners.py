@@ -125,7 +125,9 @@ def ids_of_jobs_for_runner(runner: Worker) -> list[int]:
     if only_job_id is None:
         return list(claimable_jobs(alp_runner_offer(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
     # However many more urgent ones wait
-    return [job for job in claimable_jobs(alp_claim(runner), {queue.DRIVE: 10_000}) if job == only_job_id]
+    return [
+        job for job in claimable_jobs(alp_runner_offer(runner), {queue.DRIVE: 10_000}) if job == only_job_id
+    ]
 
 
 def lease_most_urgent_job_or_none(runner: Worker) -> Dispatched | None:
