@@ -237,7 +237,7 @@ def _missing_need_with_remedy(need: str) -> ProblemAndRemedy:
     if kind_executes(name):
         return ProblemAndRemedy(
             "No active runner runs programs: the server leaves them to runners.",
-            "Add a runner under Settings, Runners, or start yours again.",
+            "Add a runner under Settings › Runners, or start yours again.",
         )
     return ProblemAndRemedy(
         f"No active runner handles work of the kind {name}.", "Start a runner of this version."
