@@ -229,3 +229,23 @@ def test_the_pages_of_a_migrated_task_still_open(world: World) -> None:
         assert client.get(reverse(name, args=arguments)).status_code == 200, name
     shown = client.get(reverse("task", args=[*where, task.name])).content.decode()
     assert "Migrated: v1 → v2" in shown
+
+
+def test_undo_takes_back_the_failures_that_the_migration_counted(world: World) -> None:
+    policy, on = {"on_failure": "stuck"}, {"id": "on", "when": {"result": "success"}, "to": "completed"}
+    task = world.start(world.line(stations=[station("build", on)], policy=policy))
+    world.report(task, {"result": "failure", "failure_type": "license"})
+    assert world.status(task) == "stuck"
+    budget = {"key": "types", "kind": "failure_type", "failure_types": ["license"], "most": 1}
+    again = {"id": "again", "when": {"failure_type": "license"}, "to": "mend"}
+    mended = world.line(
+        stations=[station("build", again, on), station("mend", {"id": "end", "to": "completed"})],
+        policy=policy,
+        budgets=[budget],
+    )
+    made = confirmed(world, mended)
+    task.refresh_from_db()
+    assert (world.at(task), list(task.failures.values())) == (["mend"], [1])
+    line_migration.undo_migration(made, user=world.designer, reason="Back.")
+    task.refresh_from_db()
+    assert (world.at(task), list(task.failures.values())) == (["build"], [0])

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from pipelines import engine
@@ -93,6 +94,15 @@ def test_what_is_no_time_is_a_failure_that_rules_route(world: World, when: str) 
     assert timers.run_due_timers_and_triggers() == {"fired": 1}
     assert world.at(task) == ["mend"]
     assert "work.until" in Job.objects.get(task=task, station="pause").summary
+
+
+def test_what_is_no_time_is_a_failure_also_where_it_is_due_later(world: World) -> None:
+    rule = {"id": "bad", "when": {"failure_type": "template_error"}, "to": "mend"}
+    task = world.start(world.line(stations=[waiting("pause", rule, until="{{context.nothing}}"), "mend"]))
+    # As the end of a pause moves it
+    Due.objects.update(due_at=F("set_at") + timedelta(microseconds=1))
+    assert timers.run_due_timers_and_triggers() == {"fired": 1}
+    assert world.at(task) == ["mend"]
 
 
 def test_the_longest_of_waits_is_still_a_time(world: World) -> None:

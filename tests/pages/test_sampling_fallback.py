@@ -56,6 +56,21 @@ def test_a_drawn_task_that_is_not_approved_lets_the_gate_ask_about_all(world: Wo
     assert people == {world.admin.username}
 
 
+def test_a_drawn_task_is_a_failed_sample_although_another_that_asks_the_same_was_approved(
+    world: World,
+) -> None:
+    version = line(world, 3, offers=["approve", "reject"], on_reject="fail")
+    drawn = next(
+        task for n in range(99) if expected(version, task := world.start(version, title=f"Change {n}"), 3)
+    )
+    assert asked(world, drawn)
+    same = world.start(version, title=drawn.title)
+    assert asked(world, same) and world.vote(same).moved
+    assert not SampledDraw.objects.filter(about=SampledDraw.ALL).exists()
+    world.vote(drawn, "reject", reason="Not so")
+    assert SampledDraw.objects.filter(about=SampledDraw.ALL).exists()
+
+
 def test_a_drawn_task_that_is_approved_changes_nothing(world: World) -> None:
     version = line(world, 3)
     task = next(
