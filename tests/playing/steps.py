@@ -227,7 +227,7 @@ def _reconsider(stage: Stage, played: ScriptStep) -> str:
 
 def _resolve(stage: Stage, played: ScriptStep) -> str:
     assert played.step is not None
-    said = dict(played.step.said)
+    said = dict(played.step.details)
     trigger = said.pop("trigger", "")
     opened = Escalation.objects.filter(task=stage.task, state=Escalation.State.OPEN)
     meant = {**({"trigger": trigger} if trigger else {}), **({"station": played.at} if played.at else {})}
@@ -247,7 +247,7 @@ def _resolve(stage: Stage, played: ScriptStep) -> str:
 
 def _escalate(stage: Stage, played: ScriptStep) -> str:
     assert played.step is not None
-    said, user = played.step.said, stage.cast.person(played.by)
+    said, user = played.step.details, stage.cast.person(played.by)
     engine.escalate(
         stage.task.pk, user=user, trigger=said["trigger"], reason=said.get("reason") or "As the script says."
     )
