@@ -53,6 +53,13 @@ class PositionView:
         return f"Run {self.station} again" if self.token.is_branch else "Retry"
 
     @property
+    def move_title(self) -> str:
+        """Title of the dialog on its own page; elsewhere the task is named, too."""
+        if self.is_retryable and self.token.is_branch:
+            return f"{self.retry_label}, or move it"
+        return f"{'Retry or move' if self.is_retryable else 'Move'} {self.station}"
+
+    @property
     def is_movable_by_hand(self) -> bool:
         """It may be moved by hand, or at least run again: nothing has to be resolved first, and it waits for no
         sibling."""

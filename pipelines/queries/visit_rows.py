@@ -141,9 +141,9 @@ def _job_row(view: TaskView, job: Job, answer: str = "") -> VisitRow:
     row.repeat = " · ".join([*repeats, *([f"attempt {job.attempt}"] if job.attempt > 1 else [])])
     row.actor, row.actor_kind = (actor, kind) if job.purpose == Purpose.STATION else (job.kind, "system")
     row.spending = reported_spending(job.outcome)
-    # Blocked is no failure: then the rules or a person say what follows
     if answer:
         row.remarks = [answer[:LONGEST]]
+    # Blocked is no failure: then the rules or a person say what follows
     if job.result == "failure":
         row.tone, row.remarks = "danger", [*row.remarks, (job.summary or "failed")[:LONGEST]]
     elif was_stopped(job):
