@@ -12,9 +12,7 @@ from pipelines.api.auth import Request, require_person
 from pipelines.api.lookup import CHANGES, LINE, PROJECT, TASK, Operations, action_required
 from pipelines.api.schemas import StrictBody
 from pipelines.engine import PauseScope
-from pipelines.errors import Invalid
 from pipelines.models import Line, Pause, Project, Task
-from pipelines.queries import versions
 
 router = Operations("pauses", CHANGES)
 
@@ -83,7 +81,7 @@ def resume_project(request: Request, project: Project) -> None:
 @router.post(LINE + "/pause", response=PauseOut, summary="Pause a line, or one station of it")
 @action_required("operate")
 def pause_line(request: Request, line: Line, payload: LinePauseIn) -> PauseOut:
-    return _pause_scope(request, _line_scope(line, payload.station), payload)
+    return _pause_scope(request, PauseScope(line.project, line, payload.station), payload)
 
 
 @router.post(LINE + "/resume", response={204: None}, summary="Resume a line, or one station of it")
@@ -107,10 +105,3 @@ def resume_task(request: Request, task: Task) -> None:
 def _pause_scope(request: Request, scope: PauseScope, payload: PauseIn) -> PauseOut:
     made = engine.pause(scope, user=require_person(request.auth), reason=payload.reason, stops=payload.stops)
     return PauseOut.of(made)
-
-
-def _line_scope(line: Line, station: str) -> PauseScope:
-    """Raises Invalid (path `station`): the live version has none of this key."""
-    if station and (line.live is None or station not in versions.by_id(line.live.pk).stations_by_key):
-        raise Invalid.at("station", "is not a station of the live version")
-    return PauseScope(line.project, line, station)

@@ -23,7 +23,7 @@ from pipelines.engine.statements import (
     RESUME_DUE_TIMES,
     WAKE_SCOPE,
 )
-from pipelines.errors import Conflict
+from pipelines.errors import Conflict, Invalid
 from pipelines.models import (
     ENDED,
     Due,
@@ -41,6 +41,7 @@ from pipelines.models import (
 )
 from pipelines.models.plumbing.compiled_queries import execute, fetch
 from pipelines.ports import audit, due_notices, observers
+from pipelines.queries import versions
 from pipelines.routing.decide.effects import PAUSED, Hold
 
 PAUSE, RESUME_PAUSED = "pause", "unpause"
@@ -77,7 +78,11 @@ class PauseScope:
 
 def pause(scope: PauseScope, *, user: User, reason: str = "", stops: bool = False) -> Pause:
     """Hold all work of the scope until somebody resumes it. `stops`: running work is taken back, and begins anew then;
-    else it ends by itself. Raises Conflict (it is paused already: by whom; its task has ended)."""
+    else it ends by itself. Raises Invalid (path `station`: the live version has none of this key), Conflict (it is
+    paused already: by whom; its task has ended)."""
+    live = scope.line.live if scope.line and scope.station else None
+    if scope.station and (live is None or scope.station not in versions.by_id(live.pk).stations_by_key):
+        raise Invalid.at("station", "is not a station of the live version")
     return run_in_transaction(partial(_pause, scope, user, payload.checked_text(reason, "reason"), stops))
 
 

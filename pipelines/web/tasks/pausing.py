@@ -13,7 +13,6 @@ from pipelines import engine
 from pipelines.engine import PauseScope
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Line, Project, Task
-from pipelines.queries import versions
 from pipelines.web.shell.page import SignedInRequest, line_required, project_required, task_required
 from pipelines.web.tasks.action_responses import run_command_and_redirect, typed_text_by_label
 
@@ -43,12 +42,7 @@ def resume_task(request: SignedInRequest, task: Task) -> HttpResponse:
 @require_POST
 def pause_line_or_station(request: SignedInRequest, line: Line) -> HttpResponse:
     """Pause a line, or the station that the form names."""
-    station = request.POST.get("station", "")
-    scope = PauseScope(line.project, line, station)
-    if station and (line.live is None or station not in versions.by_id(line.live.pk).stations_by_key):
-        messages.error(request, "The live version has no such station.")
-        return _redirect_to_scope(scope)
-    return _pause_scope(request, scope)
+    return _pause_scope(request, PauseScope(line.project, line, request.POST.get("station", "")))
 
 
 @line_required("operate")
