@@ -13,6 +13,7 @@ from reviews.review import (
     inbox_pages,
     override,
     review_sessions,
+    task_findings,
     views,
 )
 
@@ -57,6 +58,7 @@ urlpatterns = [
     ),
     path(f"{IN}lines/<str:line>/sample/<str:gate>/again/", insights.sample_again, name="sample-again"),
     path(f"{IN}insights/trust/<int:agent>/<str:station>/", insights.raise_trust, name="trust-raise"),
+    path(f"{IN}tasks/<str:wi>/findings/", task_findings.task_findings_page, name="task-findings"),
     path("inbox/<uuid:visit>/history.json", decision_history.download_history, name="gate-history"),
     path("inbox/<uuid:visit>/override/", override.override_page, name="gate-override"),
     path("inbox/<uuid:visit>/remarks/", views.save_remark_draft, name="gate-remark"),

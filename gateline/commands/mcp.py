@@ -22,6 +22,7 @@ def mcp(ctx: typer.Context) -> None:
         if (fault.name or "").partition(".")[0] != "mcp":
             raise
         raise UsageFailure(
-            "The library of the Model Context Protocol is not installed.", 'Run: pip install "gateline[mcp]"'
+            "The library of the Model Context Protocol is not installed.",
+            "Install the wheel of your release with the extra: pip install 'gateline-….whl[mcp]'",
         ) from fault
     relay.run_relay(profile)

@@ -160,7 +160,7 @@ def _approval_sentence(approval: Mapping[str, Any]) -> str:
     if any(vote["word"] == "override" for vote in approval["votes"]):
         return f"Approved {at} by {approval['by']} instead of the people that the gate asks, tree {tree}"
     if not approval["by"]:
-        return f"Approved {at} by its due time, and by no person, tree {tree}"
+        return f"Approved {at}; who approved is not recorded, tree {tree}"
     return f"Approved {at} by {approval['by']}, tree {tree}"
 
 
@@ -207,7 +207,8 @@ def _import_receipts_module() -> Any:
         if (fault.name or "").partition(".")[0] not in ("cryptography", "rfc8785"):
             raise
         raise UsageFailure(
-            "What verifies a signature is not installed.", 'Run: pip install "gateline[verify]"'
+            "What verifies a signature is not installed.",
+            "Install the wheel of your release with the extra: pip install 'gateline-….whl[verify]'",
         ) from fault
 
 

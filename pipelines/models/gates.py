@@ -26,6 +26,15 @@ class Word(models.TextChoices):
     ABORT = "abort", "Abort"
 
 
+DECISIONS = {
+    Word.APPROVE: "Approved",
+    Word.SEND_BACK: "Sent back",
+    Word.REJECT: "Rejected",
+    Word.REWORK: "Sent back",
+    Word.ABORT: "Aborted",
+}
+RETURNS = (Word.SEND_BACK, Word.REJECT, Word.REWORK)
+"""Words after which the same work may come to its gate once more."""
 SELF_APPROVED = "Self-approved"
 OVERRIDDEN = "Approved by override"
 DUE_TIME = "due time"
@@ -137,6 +146,14 @@ class GateVisit(Deadline):
         if self.overridden:
             return str(OVERRIDDEN)
         return str(SELF_APPROVED) if self.self_approved else self.get_word_display()
+
+    @property
+    def decision_text(self) -> str:
+        """“Sent back by Ann”, "" where nothing was decided."""
+        if not self.word:
+            return ""
+        is_plain = not self.overridden and not self.self_approved
+        return f"{DECISIONS[Word(self.word)] if is_plain else self.word_display} by {self.decider}"
 
 
 class Vote(models.Model):

@@ -60,13 +60,15 @@ def tests_words(counts: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """`icon` of the sprite; `by`: who observed it or reports it; `more`: in small below it."""
+    """`icon` of the sprite; `by`: who observed it or reports it; `more`: in small below it. `has_findings`: that a page
+    shows each of what it counts."""
 
     icon: str
     words: str
     by: str
     tone: str = ""
     more: Sequence[str] = ()
+    has_findings: bool = False
 
 
 def latest_fact_rows(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
@@ -171,7 +173,8 @@ def findings_words(counts: Mapping[str, Any]) -> str:
 
 def _finding_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:
     high = _count_or_zero(members, "critical") + _count_or_zero(members, "high")
-    return [FactRow("search", findings_words(members) or "0 findings", by, "danger" if high else "")]
+    words = findings_words(members)
+    return [FactRow("search", words or "0 findings", by, "danger" if high else "", has_findings=bool(words))]
 
 
 def _coverage_rows(members: Mapping[str, Any], by: str) -> list[FactRow]:

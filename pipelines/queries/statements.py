@@ -270,7 +270,7 @@ IN_PROJECT = "line.project_id = %s"
 
 ENDED_SINCE = f"{IN_PROJECT} AND job.ended_at > %s"
 
-MONTH_ENDED = "date_trunc('month', job.ended_at AT TIME ZONE 'UTC')::date"
+MONTH_ENDED = "date_trunc('month', job.ended_at AT TIME ZONE %s)::date"
 
 IN_THIS_MONTH = (
     f"{IN_PROJECT} AND job.ended_at >= date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"
@@ -449,7 +449,7 @@ LANDED_TREES: Final = {
 }
 
 REVERTED = """
-    SELECT DISTINCT done.task_id, done.visit_id
+    SELECT DISTINCT done.task_id, {what}
     FROM pipelines_delivery done
     JOIN pipelines_task task ON task.id = done.task_id
     JOIN pipelines_delivery before ON before.commit = done.base AND before.commit <> ''
@@ -458,6 +458,7 @@ REVERTED = """
         AND later.branch = done.branch AND later.landed_at > done.landed_at
         AND later.landed_at < done.landed_at + interval '30 days'
     WHERE {which} AND done.landed_at IS NOT NULL AND before.landed_at IS NOT NULL"""
-"""`which`: condition on the `task`, or on the delivery `later`, which brought the files back."""
+"""`what`: columns beside the task. `which`: condition on the `task`, or on the delivery `later`, which brought the
+files back."""
 
-REVERTED_BY = REVERTED.format(which="later.job_id = %s", **LANDED_TREES)
+REVERTED_BY = REVERTED.format(what="done.visit_id", which="later.job_id = %s", **LANDED_TREES)

@@ -55,7 +55,7 @@ def _missing_machine_sentence_or_none(kind: str, able: frozenset[str]) -> Proble
         "No active runner has the evaluator that answers the question of a rule.",
         (
             "Set GATELINE_EVALUATOR_COMMAND and start a runner with the label evaluator, or beside the server "
-            "manage.py worker --label evaluator."
+            ".venv/bin/python manage.py worker --label evaluator."
             " Or answer the question yourself."
         ),
     )

@@ -7,8 +7,6 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.conf import settings
-
 from pipelines.models import Job, Purpose, Task
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.leases import WorkOffer, offers_of_live_workers
@@ -149,7 +147,12 @@ def unclaimed_reason(
 ) -> ProblemAndRemedy:
     serving = [offer for offer in offered if offer.serves_owner(owner)]
     if not serving:
-        remedy = _worker_command(station) if station.labels else "Start one: manage.py worker"
+        remedy = (
+            _worker_command(station)
+            if station.labels
+            else "Ask the operator of the server to start a worker (.venv/bin/python manage.py worker),"
+            " or add a runner under Settings › Runners."
+        )
         return ProblemAndRemedy("No active runner serves this project.", remedy)
     labels = [label for label in station.labels if not any(label in offer.labels for offer in serving)]
     if not labels and not any(set(station.labels) <= offer.labels for offer in serving):
@@ -181,28 +184,27 @@ def unclaimed_reason(
 def _worker_command(station: Station) -> str:
     """Return the command that starts a worker with all labels of the station, where it can be done."""
     arguments = shlex.join(word for label in station.labels for word in ("--label", label))
-    format_values = {"labels": ", ".join(station.labels), "arguments": arguments, "server": settings.BASE_URL}
+    format_values = {"labels": ", ".join(station.labels), "arguments": arguments}
     if station.kind == ALP_RUNNER.key:
         return (
-            "Add a runner with {labels} under Settings, Runners, and give its token to your program.".format(
+            "Add a runner with {labels} under Settings › Runners, and give its token to your program.".format(
                 **format_values
             )
         )
     if f"kind:{station.kind}" in queued_work.SERVER_ONLY:
-        return "Start a worker beside the server: .venv/bin/python manage.py worker {arguments}".format(
+        return "Ask the operator of the server to start a worker: .venv/bin/python manage.py worker {arguments}".format(
             **format_values
         )
     return (
-        "Add a runner with {labels} under Settings, Runners, and start it on its machine:"
-        ' make runner ARGS="--server {server} {arguments}" — or beside the server:'
-        " .venv/bin/python manage.py worker {arguments}"
+        "Add a runner with {labels} under Settings › Runners, and run the command shown there on its machine."
+        " Or ask the operator of the server to start a worker: .venv/bin/python manage.py worker {arguments}"
     ).format(**format_values)
 
 
 def _several_owners_sentence() -> ProblemAndRemedy:
     return ProblemAndRemedy(
         "The active runners start no program: they serve several owners, whom Landlock does not keep apart.",
-        "Install bubblewrap there, start a runner for each owner, or add one under Settings, Runners.",
+        "Install bubblewrap there, start a runner for each owner, or add one under Settings › Runners.",
     )
 
 
@@ -235,7 +237,7 @@ def _missing_need_with_remedy(need: str) -> ProblemAndRemedy:
     if kind_executes(name):
         return ProblemAndRemedy(
             "No active runner runs programs: the server leaves them to runners.",
-            "Add a runner under Settings, Runners, or start yours again.",
+            "Add a runner under Settings › Runners, or start yours again.",
         )
     return ProblemAndRemedy(
         f"No active runner handles work of the kind {name}.", "Start a runner of this version."

@@ -151,9 +151,9 @@ def spending_by_line_since(project_id: int, since: datetime) -> dict[int, Spendi
     return _spending_sums("line.id", ENDED_SINCE, [project_id, since], LINES)
 
 
-def spending_by_month(project_id: int) -> dict[date, Spending]:
-    """Return the spending of a project, by the month in which the run ended, as UTC has it."""
-    return _spending_sums(MONTH_ENDED, IN_PROJECT, [project_id], LINES)
+def spending_by_month(project_id: int, zone: str) -> dict[date, Spending]:
+    """Return the spending of a project, by the month in which the run ended in this time zone."""
+    return _spending_sums(MONTH_ENDED, IN_PROJECT, [zone, project_id], LINES)
 
 
 def spending_of_month(project_id: int, excluded_job: int | None = None) -> Spending:

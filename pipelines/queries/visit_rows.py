@@ -85,9 +85,10 @@ class VisitRow:
 
 @dataclass(frozen=True, slots=True)
 class RoundBand:
-    """Stretch from one sending back to the next. `until`: None of the last one, while the task is open."""
+    """Stretch from one sending back to the next. `until`: None of the last one, while the task is open. `ending`: “Sent
+    back by Ann”, "" of the last."""
 
-    number: int
+    ending: str
     since: datetime
     until: datetime | None
     spending: Spending
@@ -219,14 +220,20 @@ def _wait_in_its_tone(bar: TimeBar, stuck: Iterable[datetime]) -> TimeBar:
 
 def _round_bands(view: TaskView) -> list[RoundBand]:
     # A round ends when somebody sends back, not when the station begins anew
-    turns = [visit.decided_at for visit in view.visits if visit.word in SENT_BACK and visit.decided_at]
+    turns = {
+        visit.decided_at: visit.decision_text
+        for visit in view.visits
+        if visit.word in SENT_BACK and visit.decided_at
+    }
     if not turns:
         return []
     # Several gates may send back in one decision, which begins one round
-    bounds = [view.task.created_at, *sorted(set(turns)), view.task.ended_at]
+    bounds = [view.task.created_at, *sorted(turns), view.task.ended_at]
     return [
-        RoundBand(number, since, until, _spending_between(view.jobs, since, until))
-        for number, (since, until) in enumerate(pairwise(bounds), 1)
+        RoundBand(
+            turns.get(until, "") if until else "", since, until, _spending_between(view.jobs, since, until)
+        )
+        for since, until in pairwise(bounds)
         if since is not None
     ]
 

@@ -85,9 +85,11 @@ def _try(trial: WheelTrial, server: Path, client: Path) -> None:
     assert "Start a task." in trial.run("client", "gateline", "--help")
     try:
         with _step("Start"):
-            trial.start()
+            sign_in_link = trial.start()
         with _step("Server"):
             trial.try_server()
+        with _step("Signed-in pages"):
+            trial.try_signed_in_pages(sign_in_link)
         with _step("Server with the newest libraries that fit"):
             trial.run("newest", "gateline-server", "check")
             assert "--server" in trial.run("newest", "gateline", "runner", "--help")

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import secrets
 import signal
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +20,14 @@ from proof.bench.accept.product import ADDRESS, free_port, until
 
 LINE = "demo/app/fix-lint-findings"
 WAITS_FOR_PERSON = 10  # the exit code of `gateline watch --until-waiting`
+FORM_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(?P<token>\w+)"')
+PAGES = {
+    "/": "Gateline",
+    "/help/": "Getting started",
+    "/help/security/": "isolation",
+    "/help/proof/": "make bench",
+}
+"""Signed-in pages and a word of each: the help of an installation has its own copy of what it shows."""
 
 
 class WheelTrial:
@@ -92,6 +103,29 @@ class WheelTrial:
         with urllib.request.urlopen(f"{root}{sheet}", timeout=30) as answer:
             assert answer.headers["Content-Type"].startswith("text/css"), sheet
         self.run("server", "gateline-server", "check")
+
+    def try_signed_in_pages(self, link: str) -> None:
+        """Home and the help open for the administrator, who signs in by the printed link and sets a password."""
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+
+        def page(path: str, **form: str) -> str:
+            address = urllib.parse.urljoin(link, path)
+            sent = urllib.parse.urlencode(form).encode() if form else None
+            with browser.open(address, sent, timeout=60) as answer:
+                text: str = answer.read().decode()
+            return text
+
+        def submit(path: str, **fields: str) -> str:
+            shown = FORM_TOKEN.search(page(path))
+            assert shown is not None, path
+            return page(path, csrfmiddlewaretoken=shown["token"], **fields)
+
+        submit(link)
+        password = secrets.token_urlsafe(16)
+        submit("/sign-in/password/", new_password1=password, new_password2=password)
+        for path, words in PAGES.items():
+            text = page(path)
+            assert "Sign out" in text and words in text, f"{path}\n{text[:2000]}"
 
     def try_client(self) -> None:
         """A task of the demo goes through all of its line: a station changes the repository, the client approves."""

@@ -12,7 +12,18 @@ from pathlib import Path
 from config.setup.steps import ROOT, SetupError
 from gateline import __version__
 
-SERVER = ("manage.py", "config", "pipelines", "reviews", "templates", "static", "docs")
+SERVER = (
+    "manage.py",
+    "config",
+    "pipelines",
+    "reviews",
+    "templates",
+    "static",
+    "docs",
+    # Pages of the help that lie beside docs/
+    "SECURITY.md",
+    "proof/proof.md",
+)
 BESIDE_TESTS = re.compile(r"\.test\.tsx?$")
 BUILT_PAGES = "gateline_server/static/dist/"
 NOTES = re.compile(

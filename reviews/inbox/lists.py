@@ -38,6 +38,7 @@ from reviews.decision.review_access import (
 )
 from reviews.inbox.item import InboxKind, InboxViewer
 from reviews.inbox.kinds import KINDS, OfferedItem, capped_count_text_or_empty, item_with_its_offered_verbs
+from reviews.inbox.last_returns import last_return_of_visit, last_return_text_or_empty
 from reviews.inbox.list_selection import NEEDS_ME, OLDEST, ReviewList
 from reviews.models import ReviewQuestion
 
@@ -101,6 +102,8 @@ class ListRow:
     heading: str = ""
     """Of the group that begins with this row."""
     size: ChangeSize | None = None
+    last_return: str = ""
+    """Who sent it back last, and why."""
 
     @property
     def is_over(self) -> bool:
@@ -118,7 +121,8 @@ class ListRow:
 
     @property
     def round_words(self) -> str:
-        return f"Round {self.round}"
+        """“Sent back by Ann: Count by account”, by what led to this round; else its number."""
+        return self.last_return or f"Round {self.round}"
 
     @property
     def cursor(self) -> str:
@@ -351,6 +355,7 @@ def _visit_row_query(visits: Any) -> QuerySet[GateVisit]:
     return row_query.annotate(
         rule=KeyTransform("rule", "evidence"),
         claimed_by=Case(When(claim__until__gt=Now(), then=F("claim__user"))),
+        returned=last_return_of_visit(),
         waits=Exists(ReviewQuestion.objects.filter(visit=OuterRef("pk"), answered_at=None)),
         **{key: KeyTransform(key, GIT_FACTS) for key in COUNTED},
         # The paths themselves may be thousands.
@@ -395,6 +400,7 @@ def _list_row(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: s
         waits_for=visit.task.requested_by if is_open and getattr(visit, "waits", False) else "",
         stand_in=stand_in,
         size=_counted_change_size_or_none(visit),
+        last_return=last_return_text_or_empty(vars(visit).get("returned")) if is_open else "",
     )
 
 

@@ -8,23 +8,33 @@ from typing import NamedTuple
 
 from pipelines.models import LineVersion
 from reviews.insights.selection import Groups, InsightsSelection
-from reviews.models.statements import ENDED_TASKS
+from reviews.insights.statements import ENDED_TASKS
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """`accepted`: completed tasks whose change, if any, was delivered; `median`, `p90`: their seconds from request
-    to end; `reverted`: those of them whose branch came back within 30 days to the files it had before."""
+    """`accepted`: completed tasks whose change, if any, was delivered; `seconds`: median and p90 of them from request
+    to end; `reverted`: those of them whose branch came back within 30 days to the files it had before; `delivered`:
+    those that landed on a branch, of which alone a revert can be known; `old`: those that landed 30 days ago or
+    earlier, `old_reverted` of them."""
 
     accepted: int = 0
     failed: int = 0
     cancelled: int = 0
     reverted: int = 0
+    delivered: int = 0
+    old: int = 0
+    old_reverted: int = 0
     seconds: tuple[float, float] | None = None
 
     @property
     def ended_count(self) -> int:
         return self.accepted + self.failed + self.cancelled
+
+    @property
+    def reverted_share(self) -> float | None:
+        """Share of the reverted among those that are old enough; None where none is."""
+        return self.old_reverted / self.old if self.old else None
 
     @property
     def median_seconds(self) -> float | None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from pipelines.queries.usage import Spending
 from reviews.insights.selection import Groups, InsightsSelection
-from reviews.models.statements import RUN_COSTS
+from reviews.insights.statements import RUN_COSTS
 
 
 @dataclass(frozen=True, slots=True)

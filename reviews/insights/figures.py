@@ -1,11 +1,10 @@
-"""Figures of Insights as tiles and tables. Each is read once, by the module of its group, and shown from there."""
+"""Figures of Insights as tables. Each is read once, by the module of its group, and shown from there."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime
 
 from django.urls import reverse
 from django.utils import timezone
@@ -15,87 +14,37 @@ from pipelines.models import Line, Project
 from pipelines.queries import station_times
 from pipelines.queries.station_times import StationTimes
 from pipelines.queries.versions import by_id
-from reviews.insights import changes, costs, gates
+from pipelines.routing.document.kinds import KINDS
+from reviews.insights import changes, costs, first_pass, gates
 from reviews.insights.changes import Changes
 from reviews.insights.costs import Costs
+from reviews.insights.first_pass import FirstDecisions
 from reviews.insights.gates import Decisions
 from reviews.insights.selection import Groups, InsightsSelection, Period
-from reviews.insights.sheets import Sheet, SheetColumn, SheetRow, Unit, value_text_or_dash
+from reviews.insights.sheets import Sheet, SheetColumn, SheetRow
 
 ACCEPTED = "Accepted changes: completed tasks whose change, if any, was delivered"
 MAX_PLACES = 12
 """Stations and gates of a project, where most time goes."""
-SPARK_WIDTH, SPARK_HEIGHT = 72, 20
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """Figure against the period before. `better`: whether more of it is better; `points`: of its line;
-    `note`: what it was made of."""
-
-    label: str
-    counts: str
-    unit: Unit
-    now: float | None
-    before: float | None
-    better: bool
-    points: Sequence[float | None]
-    note: str = ""
-
-    @property
-    def value(self) -> str:
-        return value_text_or_dash(self.now, self.unit)
-
-    @property
-    def value_before_text(self) -> str:
-        return value_text_or_dash(self.before, self.unit)
-
-    @property
-    def change(self) -> str:
-        """`+18%`, or `-4 points` of a share; "" where one of both is not known."""
-        # There is no percentage of nothing
-        if self.now is None or not self.before:
-            return ""
-        if self.unit == "share":
-            points = round(100 * (self.now - self.before))
-            return f"{points:+d} point{'' if abs(points) == 1 else 's'}"
-        return f"{self.now / self.before - 1:+.0%}"
-
-    @property
-    def tone(self) -> Literal["ok", "attention", "neutral"]:
-        if self.now is None or self.before is None or self.now == self.before:
-            return "neutral"
-        return "ok" if (self.now > self.before) == self.better else "attention"
-
-    @property
-    def sparkline_points(self) -> str:
-        """Points of a polyline."""
-        known = [(place, point) for place, point in enumerate(self.points) if point is not None]
-        if len(known) < 2:
-            return ""
-        # A period of zeros is a line at the bottom
-        highest = max(point for _place, point in known) or 1
-        step = SPARK_WIDTH / max(len(self.points) - 1, 1)
-        return " ".join(
-            f"{place * step:.1f},{SPARK_HEIGHT - SPARK_HEIGHT * point / highest:.1f}"
-            for place, point in known
-        )
 
 
 class Insights:
     """Figures of a project, or of one of its lines."""
 
-    def __init__(self, project: Project, lines: Sequence[Line], period: Period, line: Line | None) -> None:
+    def __init__(
+        self, project: Project, lines: Sequence[Line], period: Period, line: Line | None, now: datetime
+    ) -> None:
         self.project, self.lines, self.period, self.line = (
             project,
             {one.pk: one for one in lines},
             period,
             line,
         )
-        self.selection = InsightsSelection([*self.lines], period)
+        self.selection = InsightsSelection([*self.lines], period, now)
         self.changes: Groups[Changes] = changes.change_figures(self.selection)
         self.decisions: Groups[Decisions] = gates.decision_figures(self.selection)
         self.costs: Groups[Costs] = costs.cost_figures(self.selection)
+        self.first_pass: Groups[FirstDecisions] = first_pass.first_decisions(self.selection)
 
     @property
     def name(self) -> str:
@@ -105,59 +54,10 @@ class Insights:
     def has_no_figures(self) -> bool:
         return not (self.changes.total.ended_count or self.decisions.total.decided or self.costs.total.runs)
 
-    def tiles(self) -> list[Tile]:
-        before = self.selection.before
-        were, decided, spent = (
-            changes.change_figures(before).total,
-            gates.decision_figures(before).total,
-            costs.cost_figures(before).total,
-        )
-        now, reviews, cost = self.changes.total, self.decisions.total, self.costs.total
-        places = range(len(self.period.buckets))
-        buckets = [
-            (
-                self.changes.by_bucket.get(place, Changes()),
-                self.decisions.by_bucket.get(place, Decisions()),
-                self.costs.by_bucket.get(place, Costs()),
-            )
-            for place in places
-        ]
-        return [
-            Tile(
-                "Accepted changes", "Completed tasks whose change, if any, was delivered.", "count",
-                now.accepted, were.accepted, True, [done.accepted for done, _, _ in buckets],
-            ),
-            Tile(
-                "Median lead time", "From request to end of accepted changes.", "seconds",
-                now.median_seconds, were.median_seconds, False, [done.median_seconds for done, _, _ in buckets],
-                f"p90 {value_text_or_dash(now.p90_seconds, 'seconds')}" if now.p90_seconds is not None else "",
-            ),
-            Tile(
-                "Human minutes per accepted change", "Time in open reviews, idle time left out.", "minutes",
-                now.amount_per_accepted_change_or_none(reviews.minutes),
-                were.amount_per_accepted_change_or_none(decided.minutes), False,
-                [done.amount_per_accepted_change_or_none(votes.minutes) for done, votes, _ in buckets],
-                f"{value_text_or_dash(reviews.minutes, 'minutes')} in all" if reviews.minutes else "",
-            ),
-            Tile(
-                "First-pass approval", "First decisions at a gate that approved.", "share",
-                reviews.first_pass_share, decided.first_pass_share, True,
-                [votes.first_pass_share for _, votes, _ in buckets],
-                f"{reviews.first_approved} of {reviews.first}" if reviews.first else "",
-            ),
-            Tile(
-                "Cost per accepted change", "What all runs reported, failed ones too.", "usd",
-                now.amount_per_accepted_change_or_none(cost.amount),
-                were.amount_per_accepted_change_or_none(spent.amount), False,
-                [done.amount_per_accepted_change_or_none(run.amount) for done, _, run in buckets],
-                f"{cost.spending.price_text} in all" if cost.runs else "",
-            ),
-        ]  # fmt: skip
-
     # Charts over time
 
     def charts(self) -> list[Sheet]:
-        return [self.throughput_sheet(), self.lead_time_sheet(), self.approval_sheet(), self.cost_sheet()]
+        return [self.throughput_sheet(), self.lead_time_sheet(), self.cost_sheet()]
 
     def throughput_sheet(self) -> Sheet:
         """Tasks that ended, bucket by bucket, and what was published."""
@@ -192,24 +92,6 @@ class Insights:
                                [values(self.changes.by_bucket.get(n, Changes())) for n in self._places],
                                values(self.changes.total))  # fmt: skip
 
-    def approval_sheet(self) -> Sheet:
-        columns = (
-            SheetColumn("First-pass approval", "share", "line active"),
-            SheetColumn("First decisions", wide=True),
-            SheetColumn("Rework rounds"),
-            SheetColumn("Human minutes", "minutes", wide=True),
-        )
-        counts = (
-            "Of first decisions at a gate, those that approved. Rework rounds: times that people sent back."
-        )
-
-        def values(votes: Decisions) -> list[float | None]:
-            return [votes.first_pass_share, votes.first, votes.sent_back, votes.minutes]
-
-        return self._sheet_over_time("approval", "First-pass approval", counts, columns,
-                               [values(self.decisions.by_bucket.get(n, Decisions())) for n in self._places],
-                               values(self.decisions.total))  # fmt: skip
-
     def cost_sheet(self) -> Sheet:
         columns = (
             SheetColumn("Cost", "usd", "bar active"),
@@ -241,7 +123,11 @@ class Insights:
         total: Sequence[float | None],
     ) -> Sheet:
         rows = [
-            SheetRow(date_format(first, "j M"), values[place], note=", ".join(self._published.get(place, ())))
+            SheetRow(
+                date_format(first, "j M" if self.period.days <= 366 else "j M Y"),
+                values[place],
+                note=", ".join(self._published.get(place, ())),
+            )
             for place, first in enumerate(self.period.buckets)
         ]
         first = {1: "Day", 7: "Week of"}.get(self.period.width, "Four weeks from")
@@ -261,13 +147,57 @@ class Insights:
     # Tables
 
     def tables(self) -> list[Sheet]:
-        return [*([] if self.line else [self.sheet_by_line()]), self.sheet_by_gate(), self.sheet_by_agent()]
+        return [*([] if self.line else [self.sheet_by_line()]), self.sheet_by_agent(), self.sheet_by_gate()]
+
+    def first_pass_sheet(self) -> Sheet:
+        """A row for each gate where several stations or agents came, then one for each of them."""
+        columns = (
+            SheetColumn("Work of", "text"),
+            SheetColumn("First decisions", wide=True),
+            SheetColumn("Approved", "share"),
+            SheetColumn("Before", "share", wide=True),
+        )
+        by_gate: defaultdict[tuple[int, str], list[tuple[str, FirstDecisions]]] = defaultdict(list)
+        totals: dict[tuple[int, str], FirstDecisions] = {}
+        for (pk, gate, station, agent), first in self.first_pass.by_part.items():
+            if station is None:
+                totals[pk, gate] = first
+            else:
+                by_gate[pk, gate].append((self._work_name(pk, station, agent), first))
+        rows = []
+        for (pk, gate), total in sorted(totals.items(), key=lambda item: -item[1].count):
+            parts = sorted(by_gate[pk, gate], key=lambda part: (-part[1].count, part[0]))
+            several = [("All", total)] if len(parts) > 1 else []
+            name, line = (
+                _live_gate_name_or_key(self.lines[pk], gate),
+                "" if self.line else self.lines[pk].name,
+            )
+            rows += [
+                SheetRow(
+                    name,
+                    [work, first.count, first.share, first.share_before],
+                    line,
+                    bars=(0, 100 * (first.share or 0)),
+                )
+                for work, first in (*several, *parts)
+            ]
+        counts = (
+            "Of the first decisions at a gate, those that approved; before: of the period before. There is no average "
+            "over gates: a strict one and a lenient one have none in common."
+        )
+        return Sheet("approval", "First-pass approval by gate", counts, "Gate", columns, rows)
+
+    def _work_name(self, line_id: int, station: str, agent: str) -> str:
+        """`Build the change · Codex`, or the station alone where no agent worked."""
+        line = self.lines[line_id]
+        stations = {row.key: row for row in by_id(line.live_id).stations} if line.live_id else {}
+        name = stations[station].name if station in stations else station
+        return name if agent in KINDS else f"{name} · {agent}"
 
     def sheet_by_line(self) -> Sheet:
         columns = (
             SheetColumn("Accepted"),
             SheetColumn("Lead time", "seconds"),
-            SheetColumn("First-pass approval", "share", wide=True),
             SheetColumn("Rework rounds", wide=True),
             SheetColumn("Human minutes", "minutes"),
             SheetColumn("Cost", "usd"),
@@ -276,7 +206,7 @@ class Insights:
 
         def row_cells(changes: Changes, decisions: Decisions, costs: Costs) -> list[float | None]:
             return [
-                changes.accepted, changes.median_seconds, decisions.first_pass_share, decisions.sent_back,
+                changes.accepted, changes.median_seconds, decisions.sent_back,
                 changes.amount_per_accepted_change_or_none(decisions.minutes),
                 changes.amount_per_accepted_change_or_none(costs.amount), changes.reverted,
             ]  # fmt: skip
@@ -342,7 +272,8 @@ class Insights:
             "Medians. Waiting: until a runner began, at a gate until it was decided. "
             "Working: until the outcome, at a gate the human minutes of a decision."
         )
-        return Sheet("time", "Where time goes", counts, "Station or gate", columns, bars)
+        legend = [("Waiting", "bar attention"), ("Working", "bar active")]
+        return Sheet("time", "Where time goes", counts, "Station or gate", columns, bars, bar_legend=legend)
 
     def _stations(self) -> list[StationTimes]:
         start, end = self.period.dates.first_moment_and_first_after
@@ -361,7 +292,6 @@ class Insights:
     def sheet_by_gate(self) -> Sheet:
         columns = (
             SheetColumn("Decided"),
-            SheetColumn("First-pass approval", "share"),
             SheetColumn("Rework rounds"),
             SheetColumn("Waiting", "seconds"),
             SheetColumn("Waiting, p90", "seconds", wide=True),
@@ -373,7 +303,7 @@ class Insights:
 
         def values(votes: Decisions, done: Changes) -> list[float | None]:
             return [
-                votes.decided, votes.first_pass_share, votes.sent_back, *(votes.waits or (None, None)), votes.minutes,
+                votes.decided, votes.sent_back, *(votes.waits or (None, None)), votes.minutes,
                 done.amount_per_accepted_change_or_none(votes.minutes), votes.hurried_share, votes.reverted,
             ]  # fmt: skip
 
@@ -426,7 +356,12 @@ class Insights:
     def sheet_by_key_or_none(self, key: str) -> Sheet | None:
         """Return the table of a CSV file."""
         return next(
-            (sheet for sheet in (*self.charts(), self.time_sheet(), *self.tables()) if sheet.key == key), None
+            (
+                sheet
+                for sheet in (*self.charts(), self.first_pass_sheet(), self.time_sheet(), *self.tables())
+                if sheet.key == key
+            ),
+            None,
         )
 
     def _address(self, line: Line) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reviews.insights.selection import Groups, InsightsSelection
-from reviews.models.statements import GATE_DECISIONS
+from reviews.insights.statements import GATE_DECISIONS
 
 QUICK = 5
 """Seconds."""
@@ -14,24 +14,18 @@ QUICK = 5
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """`first`: decisions of a first round, `first_approved` of them; `sent_back`: rounds of rework that people
-    asked for; `seconds`: in which somebody looked at these reviews; `timed`: approvals of which those are known,
-    `quick` of them, within five seconds; `waits`: median and p90 from opening to the end."""
+    """`sent_back`: rounds of rework that people asked for; `seconds`: in which somebody looked at these reviews;
+    `timed`: approvals of which those are known, `quick` of them, within five seconds; `waits`: median and p90 from
+    opening to the end."""
 
     decided: int = 0
     approved: int = 0
-    first: int = 0
-    first_approved: int = 0
     sent_back: int = 0
     seconds: float = 0
     timed: int = 0
     quick: int = 0
     reverted: int = 0
     waits: tuple[float, float] | None = None
-
-    @property
-    def first_pass_share(self) -> float | None:
-        return self.first_approved / self.first if self.first else None
 
     @property
     def hurried_share(self) -> float | None:

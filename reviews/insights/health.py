@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
+from urllib.parse import urlencode
+
+from django.utils import timezone
 
 from pipelines.models import Line, Project
 from pipelines.queries import health as query
@@ -12,6 +15,7 @@ from pipelines.queries import usage
 from pipelines.queries.usage import Spending
 from pipelines.routing.analysis.health import Figure, figure_name, format_figure
 from pipelines.templatetags.gateline import duration
+from reviews.insights.selection import month_of
 
 MONTHS = 12
 
@@ -32,15 +36,26 @@ class FigureRow:
 
 @dataclass(frozen=True, slots=True)
 class MonthRow:
-    """`limit`: of the month that runs, in US dollars."""
+    """`limit`: of the month that runs, in US dollars; `limited`: what counts for it, as its month is one of UTC."""
 
     month: date
     spending: Spending
     limit: Decimal | None = None
+    limited: Spending = usage.NOTHING
+
+    @property
+    def query(self) -> str:
+        """The month as a period of Insights."""
+        return urlencode(month_of(self.month).dates.query)
 
     @property
     def of_limit(self) -> str:
-        return "" if self.limit is None else usage.dollars_text(self.limit)
+        if self.limit is None:
+            return ""
+        limit = usage.dollars_text(self.limit)
+        if self.limited == self.spending:
+            return f"of {limit}"
+        return f"({self.limited.price_text or usage.dollars_text(Decimal())} of {limit} in the month of UTC)"
 
     @property
     def amount(self) -> str:
@@ -52,7 +67,7 @@ class MonthRow:
         if self.limit is None:
             return 0
         # A limit of 0 is used up before anything is spent.
-        return min(100, int(100 * (self.spending.cost or 0) / self.limit)) if self.limit else 100
+        return min(100, int(100 * (self.limited.cost or 0) / self.limit)) if self.limit else 100
 
 
 def health_figures(project: Project, now: datetime, line: Line | None) -> list[FigureRow]:
@@ -77,11 +92,18 @@ def _value_and_change_text(figure: Figure) -> str:
 
 
 def month_rows(project: Project, now: datetime) -> list[MonthRow]:
-    """The newest first; with a limit also the one that runs, whatever it cost."""
-    # Months are those of UTC, each by its first day.
-    by_month, today = usage.spending_by_month(project.pk), now.astimezone(UTC).date().replace(day=1)
-    limit = project.month_cost_usd
+    """The newest first; with a limit also the one that runs, whatever it cost. Months are those of the active zone."""
+    zone, today = timezone.get_current_timezone_name(), timezone.localdate(now).replace(day=1)
+    by_month, limit, limited = (
+        usage.spending_by_month(project.pk, zone),
+        project.month_cost_usd,
+        usage.NOTHING,
+    )
     if limit is not None:
         by_month = {**by_month, today: by_month.get(today, usage.NOTHING)}
+        limited = by_month[today] if zone == "UTC" else usage.spending_of_month(project.pk)
     rows = sorted(by_month.items(), reverse=True)[:MONTHS]
-    return [MonthRow(month, spent, limit if month == today else None) for month, spent in rows]
+    return [
+        MonthRow(month, spent, limit, limited) if month == today else MonthRow(month, spent)
+        for month, spent in rows
+    ]

@@ -1,8 +1,10 @@
-"""Insights of a project, and the same parts of a line. `?csv=` answers with the file of one table."""
+"""Insights of a project, and the same parts of a line, over days of the project's time zone. `?csv=` answers with the
+file of one table, `?tasks=` with the tasks behind a figure."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,6 +22,7 @@ from pipelines.lines import gate_sampling
 from pipelines.models import Agent, Incident, Line, Project
 from pipelines.queries.retention import purged_tasks_that_ended
 from pipelines.routing.sentences.escalations import unanswered_escalation_sentence
+from pipelines.web.shell.middleware import zone_or_utc
 from pipelines.web.shell.page import (
     SignedInRequest,
     costly_view,
@@ -29,12 +32,19 @@ from pipelines.web.shell.page import (
     render_in_shell,
     show_line,
 )
-from reviews.insights import health, rules, sampling, trust
+from pipelines.web.tasks.tables import page_number_or_default
+from reviews.insights import band, health, rules, sample_size, sampling, task_list, trust
 from reviews.insights.figures import Insights
-from reviews.insights.selection import PRESETS, Period, requested_period_or_last_30_days
+from reviews.insights.selection import (
+    PRESETS,
+    InsightsSelection,
+    Period,
+    month_of,
+    requested_period_or_last_30_days,
+)
 
 MAX_INCIDENTS = 20
-TEMPLATE = "insights/page.html"
+TEMPLATE, TASKS_TEMPLATE = "insights/page.html", "insights/tasks.html"
 
 
 @project_required("view")
@@ -42,23 +52,17 @@ TEMPLATE = "insights/page.html"
 @require_safe
 def project_page(request: SignedInRequest, project: Project) -> HttpResponse:
     """`?days=7|30|90|365`, or `?since=` and `?until=`."""
-    insights = Insights(
-        project, list(Line.objects.filter(project=project)), requested_period_or_last_30_days(request), None
-    )
-    if "csv" in request.GET:
-        return _csv_response_or_404(insights, request.GET["csv"])
-    now = timezone.now()
-    more = {
-        "months": health.month_rows(project, now),
-        "gate_records": sampling.gate_records(project),
-        "fallbacks": sampling.gates_asking_about_all_again(project),
-        "unremarked": sampling.UNREMARKED,
-        "recent_days": sampling.RECENT_DAYS,
-        "trust_records": trust.trust_records(project, now),
-    }
+    lines, template = list(Line.objects.filter(project=project)), TEMPLATE
+    with _days_of_project(project):
+        if "tasks" in request.GET:
+            template, context = TASKS_TEMPLATE, _tasks_context_or_404(request, project, lines, None)
+        else:
+            insights = _requested_insights(request, project, lines, None)
+            if "csv" in request.GET:
+                return _csv_response_or_404(insights, request.GET["csv"])
+            context = {**_page_context(insights), **_context_of_project(project, insights.selection.now)}
     trail = project_breadcrumb(project, "Insights")
-    context = {**_page_context(request, insights), **more}
-    return render_in_shell(request, TEMPLATE, project=project, section="insights", trail=trail, **context)
+    return render_in_shell(request, template, project=project, section="insights", trail=trail, **context)
 
 
 @line_required("view")
@@ -66,11 +70,17 @@ def project_page(request: SignedInRequest, project: Project) -> HttpResponse:
 @require_safe
 def line_page(request: SignedInRequest, line: Line) -> HttpResponse:
     """The same of one line; `?version=` narrows its rules to one version."""
-    insights = Insights(line.project, [line], requested_period_or_last_30_days(request), line)
-    if "csv" in request.GET:
-        return _csv_response_or_404(insights, request.GET["csv"])
-    part = rules.rules_context(line, request.GET.get("version", ""), insights.period.dates)
-    return show_line(request, TEMPLATE, line, **_page_context(request, insights), **part)
+    template = TEMPLATE
+    with _days_of_project(line.project):
+        if "tasks" in request.GET:
+            template, context = TASKS_TEMPLATE, _tasks_context_or_404(request, line.project, [line], line)
+        else:
+            insights = _requested_insights(request, line.project, [line], line)
+            if "csv" in request.GET:
+                return _csv_response_or_404(insights, request.GET["csv"])
+            version = request.GET.get("version", "")
+            context = {**_page_context(insights), **rules.rules_context(line, version, insights.period.dates)}
+    return show_line(request, template, line, **context)
 
 
 @line_required("design")
@@ -79,8 +89,8 @@ def put_sample_rate_into_draft(request: SignedInRequest, line: Line, gate: str) 
     """`one_in` goes into the draft; publishing it is decided on its page."""
     keys = [line.project.owner.key, line.project.key]
     wish = request.POST.get("one_in", "")
-    if wish not in {str(one_in) for one_in in sampling.RATES}:
-        messages.error(request, f"Choose one of {', '.join(map(str, sampling.RATES))}.")
+    if wish not in {str(one_in) for one_in in sample_size.RATES}:
+        messages.error(request, f"Choose one of {', '.join(map(str, sample_size.RATES))}.")
         return redirect("insights", *keys)
     try:
         gate_sampling.propose_sample(line, gate, int(wish), by=request.user)
@@ -126,24 +136,68 @@ def raise_trust(request: SignedInRequest, project: Project, agent: int, station:
     return redirect(reverse("insights", args=[project.owner.key, project.key]) + "#trust")
 
 
-def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
+def _days_of_project(project: Project) -> timezone.override:
+    """Let a period begin and end at midnight where the project is, so that all who read it have the same figures."""
+    return timezone.override(zone_or_utc(project.time_zone))
+
+
+def _requested_insights(
+    request: HttpRequest, project: Project, lines: Sequence[Line], line: Line | None
+) -> Insights:
+    return Insights(project, lines, requested_period_or_last_30_days(request), line, timezone.now())
+
+
+def _period_context(project: Project, period: Period) -> dict[str, Any]:
+    return {
+        "period": period,
+        "dates": period.dates,
+        "today": timezone.localdate(),
+        "zone": project.time_zone,
+        "last_month": month_of(timezone.localdate().replace(day=1) - timedelta(days=1)),
+        "presets": [(days, name, days == period.preset) for days, name in PRESETS.items()],
+        "range": _period_query(period),
+    }
+
+
+def _tasks_context_or_404(
+    request: HttpRequest, project: Project, lines: Sequence[Line], line: Line | None
+) -> dict[str, Any]:
+    period = requested_period_or_last_30_days(request)
+    selection = InsightsSelection([row.pk for row in lines], period, timezone.now())
+    number = max(1, page_number_or_default(request.GET.get("page")))
+    try:
+        tasks = task_list.task_list(project, selection, request.GET["tasks"], number)
+    except KeyError:
+        raise Http404 from None
+    return {**_period_context(project, period), "line": line, "tasks": tasks, "name": line or project}
+
+
+def _context_of_project(project: Project, now: datetime) -> dict[str, Any]:
+    return {
+        "months": health.month_rows(project, now),
+        "gate_records": sampling.gate_records(project),
+        "fallbacks": sampling.gates_asking_about_all_again(project),
+        "unremarked": sampling.UNREMARKED,
+        "recent_days": sampling.RECENT_DAYS,
+        "trust_records": trust.trust_records(project, now),
+    }
+
+
+def _page_context(insights: Insights) -> dict[str, Any]:
     period, project = insights.period, insights.project
     incidents = Incident.objects.filter(
         period.dates.condition_on("opened_at"), task__project=project, task__line__in=insights.selection.lines
     ).select_related("task__project", "escalation")
     start, end = period.dates.first_moment_and_first_after
-    figures = health.health_figures(project, timezone.now(), insights.line)
+    figures = health.health_figures(project, insights.selection.now, insights.line)
     return {
+        **_period_context(project, period),
         "insights": insights,
         "line": insights.line,
-        "period": period,
-        "dates": period.dates,
-        "last_month": _last_month(),
-        "presets": [(days, name, days == period.preset) for days, name in PRESETS.items()],
-        "range": _period_query(period),
         "purged": purged_tasks_that_ended([*insights.selection.lines], start, end) if start and end else 0,
-        "tiles": [] if insights.has_no_figures else insights.tiles(),
+        "band": None if insights.has_no_figures else band.band_of_period(insights),
         "charts": [] if insights.has_no_figures else insights.charts(),
+        "first_pass": insights.first_pass_sheet(),
         "time": insights.time_sheet(),
         "tables": [sheet for sheet in insights.tables() if sheet],
         "health": figures,
@@ -157,12 +211,6 @@ def _page_context(request: HttpRequest, insights: Insights) -> dict[str, Any]:
             for incident in incidents.order_by("-opened_at")[:MAX_INCIDENTS]
         ],
     }
-
-
-def _last_month() -> Period:
-    """Return the calendar month before this one."""
-    last = timezone.localdate().replace(day=1) - timedelta(days=1)
-    return Period(last.replace(day=1), last)
 
 
 def _period_query(period: Period) -> str:

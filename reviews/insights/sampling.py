@@ -16,37 +16,46 @@ from pipelines.models import Line, LineEvent, Project, SampledDraw
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.queries.versions import by_id
+from pipelines.routing.basics.wording import percent_text
 from pipelines.routing.decide.sampling import draw_number_of_chain, is_draw_selected
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.sentences.sampling import fallback_cause
-from reviews.models.statements import CHAIN_ROOTS, GATE_RECORDS
+from reviews.insights.sample_size import MAX_UNSEEN, RATES, GateEvidence
+from reviews.insights.statements import CHAIN_ROOTS, GATE_RECORDS
 
 UNREMARKED = 200
-"""So many approvals without a remark, one after the other, and a gate is offered for sampling."""
+"""So many approvals without a remark, one after the other, and a sample is computed for a gate."""
 RECENT_DAYS = 90
-"""Days of which approvals are counted for that."""
-RATES = (2, 5, 10, 20)
-OFFERED = "Yes, a sample is enough: one is proposed below."
+"""Days of which decisions are counted for that."""
+OFFERED = "Yes: ask about 1 in {}, as its record shows below."
 NOT_YET = "Not yet: {} of {} approvals in a row without a remark."
+TOO_MANY = (
+    "Not yet: with {bad} bad changes among {decisions}, more than {limit:.0f} could pass unseen in 30 days even at"
+    " 1 in 2 (up to {unseen:.1f})."
+)
 MAX_FALLBACKS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
     """Back-test of a sampling rate over the newest approvals: what one in `one_in` would have asked about,
-    and what of the others was reverted."""
+    and what of the others was reverted. `questions`, `bound`: changes asked about, and bad ones unseen at most,
+    in 30 days; `objection`: which limit the rate breaks, "" where it keeps both."""
 
     one_in: int
     asked: int
     unseen: int
     reverted: int
+    questions: float = 0
+    bound: float = 0
+    objection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class GateRecord:
     """Record of a gate over RECENT_DAYS, and whether it may ask less. `in_a_row`: approvals without a remark up to now;
-    `rates`: a back-test over the newest of them, where it is offered for sampling."""
+    `evidence`: what a sample is computed from; `rates`: where one is recommended, all of them beside it."""
 
     line: Line
     gate: str
@@ -55,7 +64,16 @@ class GateRecord:
     unremarked: int
     in_a_row: int
     answer: str
+    evidence: GateEvidence
     rates: Sequence[Rate] = ()
+
+    @property
+    def share_text(self) -> str:
+        return percent_text(100 * self.evidence.highest_share, 1)
+
+    @property
+    def recommended_rate(self) -> Rate | None:
+        return next((rate for rate in self.rates if rate.one_in == self.evidence.recommended), None)
 
 
 def gate_records(project: Project) -> list[GateRecord]:
@@ -64,22 +82,54 @@ def gate_records(project: Project) -> list[GateRecord]:
     lines = Line.objects.in_bulk({row[0] for row in rows})
     records, offered = [], []
     for row in rows:
-        line_id, key, decisions, unremarked, in_a_row, _visits, _tasks = row
+        line_id, key, decisions, unremarked, in_a_row, recent, reverted, _visits, _tasks = row
         gate = _live_gate_or_none(lines[line_id], key)
         if gate is None:
             continue
+        # A gate that asked more of late than before will go on so
+        pace = max(float(recent), decisions * 30 / RECENT_DAYS)
+        evidence = GateEvidence(decisions, decisions - unremarked + reverted, pace)
         answer = reason_not_to_sample(lines[line_id], gate)
-        if not answer and in_a_row >= UNREMARKED:
+        if not answer and in_a_row >= UNREMARKED and evidence.recommended:
             offered.append(row)
-        answer = answer or (OFFERED if in_a_row >= UNREMARKED else NOT_YET.format(in_a_row, UNREMARKED))
-        records.append(GateRecord(lines[line_id], key, gate.name, decisions, unremarked, in_a_row, answer))
-    rates = _rates_of_gates(project, offered) if offered else {}
-    return [replace(record, rates=rates.get((record.line.pk, record.gate), ())) for record in records]
+        answer = answer or _answer_by_record(evidence, in_a_row)
+        records.append(
+            GateRecord(lines[line_id], key, gate.name, decisions, unremarked, in_a_row, answer, evidence)
+        )
+    backtests = _rates_of_gates(project, offered) if offered else {}
+    return [
+        replace(record, rates=_rates_with_limits(backtests[record.line.pk, record.gate], record.evidence))
+        if (record.line.pk, record.gate) in backtests
+        else record
+        for record in records
+    ]
+
+
+def _answer_by_record(evidence: GateEvidence, in_a_row: int) -> str:
+    if in_a_row < UNREMARKED:
+        return NOT_YET.format(in_a_row, UNREMARKED)
+    if evidence.recommended:
+        return OFFERED.format(evidence.recommended)
+    return TOO_MANY.format(
+        bad=evidence.bad, decisions=evidence.decisions, limit=MAX_UNSEEN, unseen=evidence.unseen(RATES[0])
+    )
+
+
+def _rates_with_limits(rates: Sequence[Rate], evidence: GateEvidence) -> list[Rate]:
+    return [
+        replace(
+            rate,
+            questions=evidence.questions(rate.one_in),
+            bound=evidence.unseen(rate.one_in),
+            objection=evidence.objection(rate.one_in),
+        )
+        for rate in rates
+    ]
 
 
 def _rates_of_gates(project: Project, rows: Sequence[Any]) -> dict[tuple[int, str], list[Rate]]:
     """Return the back-tests by line and gate; `rows`: those of GATE_RECORDS."""
-    visits, tasks = ([entry for row in rows for entry in row[place]] for place in (5, 6))
+    visits, tasks = ([entry for row in rows for entry in row[place]] for place in (-2, -1))
     roots: dict[UUID, list[tuple[int, bool]]] = {}
     for visit, root, reverted in fetch(
         CHAIN_ROOTS, {"project": project.pk, "visits": visits, "tasks": tasks}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.queries.dates import DateRange
@@ -34,7 +35,8 @@ class Groups(Generic[Figures]):
 
 @dataclass(frozen=True)
 class Period:
-    """Days from one to another, both included, in the reader's time zone. `preset`: its number of days, or 0."""
+    """Days from one to another, both included, in the time zone of the project, which the pages of Insights activate.
+    `preset`: its number of days, or 0."""
 
     since: date
     until: date
@@ -59,21 +61,41 @@ class Period:
         return [self.since + timedelta(days=day) for day in range(0, self.days, self.width)]
 
     @property
+    def is_month(self) -> bool:
+        """True if these are all the days of a calendar month, and no number of days was asked for."""
+        return not self.preset and self == month_of(self.since)
+
+    @property
     def before(self) -> Period:
-        """Return as many days, right before these."""
+        """Return as many days, right before these; before a calendar month the one before it."""
+        if self.is_month:
+            return month_of(self.since - timedelta(days=1))
         return Period(self.since - timedelta(days=self.days), self.since - timedelta(days=1))
+
+    @property
+    def before_text(self) -> str:
+        if self.is_month:
+            return date_format(self.before.since, "F Y")
+        return f"the {self.days} days before" if self.days > 1 else "the day before"
+
+
+def month_of(day: date) -> Period:
+    """Return the calendar month of a day."""
+    first = day.replace(day=1)
+    return Period(first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1))
 
 
 @dataclass(frozen=True)
 class InsightsSelection:
-    """Lines and period that count."""
+    """Lines and period that count, and the moment at which they are counted."""
 
     lines: Sequence[int]
     period: Period
+    now: datetime
 
     @property
     def before(self) -> InsightsSelection:
-        return InsightsSelection(self.lines, self.period.before)
+        return InsightsSelection(self.lines, self.period.before, self.now)
 
     @cached_property
     def values(self) -> Mapping[str, Any]:
@@ -86,6 +108,8 @@ class InsightsSelection:
             "zone": timezone.get_current_timezone_name(),
             "first": self.period.since,
             "width": self.period.width,
+            "before": self.period.before.dates.first_moment_and_first_after[0],
+            "now": self.now,
         }
 
     def fetch_groups(

@@ -85,6 +85,7 @@ class Sheet:
     columns: Sequence[SheetColumn]
     rows: Sequence[SheetRow]
     total: SheetRow | None = None
+    bar_legend: Sequence[tuple[str, str]] = ()
 
     def __bool__(self) -> bool:
         return bool(self.rows)
@@ -95,11 +96,13 @@ class Sheet:
         return next((column.series.split()[0] + "s" for column in self.columns if column.series), "")
 
     @property
-    def legend(self) -> list[tuple[str, str]]:
+    def has_bars(self) -> bool:
+        return any(row.bars for row in self.rows)
+
+    @property
+    def legend(self) -> Sequence[tuple[str, str]]:
         """Names and looks of what is drawn, in a chart or beside each row."""
-        if any(row.bars for row in self.rows):
-            return [("Waiting", "bar attention"), ("Working", "bar active")]
-        return [(column.label, column.series) for column in self.columns if column.series]
+        return self.bar_legend or [(column.label, column.series) for column in self.columns if column.series]
 
     @cached_property
     def _used(self) -> list[int]:

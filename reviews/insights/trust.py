@@ -11,7 +11,7 @@ from pipelines.models import Agent, AgentEvent, Project
 from pipelines.models.agents import EVERYWHERE
 from pipelines.models.plumbing.compiled_queries import fetch
 from reviews.insights.sheets import value_text_or_dash
-from reviews.models.statements import TRUST_RECORDS
+from reviews.insights.statements import TRUST_RECORDS
 
 RECENT_DAYS = 90
 """Days of which runs are counted, where the level is older."""

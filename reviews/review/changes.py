@@ -12,6 +12,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from pipelines.models import GateVisit, User, Word
+from pipelines.models.gates import RETURNS
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.queries import versions
 from pipelines.web.changes import viewed_content
@@ -22,8 +23,6 @@ from pipelines.web.changes.trees import TaskTrees
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local.station_values import task_masker
 from reviews.decision.remarks import Remarks
-
-BACK = (Word.SEND_BACK, Word.REJECT, Word.REWORK)
 
 
 class ReviewChanges:
@@ -63,12 +62,28 @@ class ReviewChanges:
     def ranges(self) -> list[Range]:
         """The first is what a reviewer reads: the previous round where they were shown the files before, else all."""
         viewed = ranges_since_viewed(self.trees, self.reader, self.visit.task, self.tree.digest)
-        start, earlier = Range("start", "Since start", self._start), self._last_visit_sent_back_or_none()
+        start, earlier = Range("start", "Since start", self._start), self._last_visit_sent_back_or_none
         if earlier is None:
             return [start, *viewed]
         base = self.trees.tree_at(earlier.token_id, earlier.opened_at)
-        since_round = Range("round", f"Since round {earlier.round}", base)
-        return [since_round, start, *viewed] if viewed else [start, since_round]
+        since_round = Range("round", f"Since {_return_words(earlier, self.reader)}", base)
+        # Whoever looked last at what was sent back reads the same in both.
+        other = [diff_range for diff_range in viewed if diff_range.base.digest != base.digest]
+        return [since_round, start, *other] if viewed else [start, since_round]
+
+    @property
+    def unchanged_words(self) -> str:
+        """“Unchanged since you sent it back”, "" where something changed or nothing was sent back."""
+        earlier = self._last_visit_sent_back_or_none
+        if earlier is None:
+            return ""
+        if self.has_files:
+            base = next(diff_range.base for diff_range in self.ranges if diff_range.key == "round")
+            is_same = not compare_trees(base, self.tree).files
+        else:
+            # What is asked about again, without what differs from run to run
+            is_same = earlier.evidence.get("content") == self.visit.evidence.get("content")
+        return f"Unchanged since {_return_words(earlier, self.reader)}" if is_same else ""
 
     @property
     def url(self) -> str:
@@ -136,6 +151,7 @@ class ReviewChanges:
         ]
         return panel
 
+    @cached_property
     def _last_visit_sent_back_or_none(self) -> GateVisit | None:
         visit = self.visit
         return _last_visit_sent_back.first(
@@ -143,7 +159,15 @@ class ReviewChanges:
         )
 
 
+def _return_words(earlier: GateVisit, reader: User) -> str:
+    """“you sent it back”; by whom else it was stands above the changes."""
+    is_rejected, is_own = earlier.word == Word.REJECT, earlier.decided_by_id == reader.pk
+    if is_rejected:
+        return "you rejected it" if is_own else "it was rejected"
+    return "you sent it back" if is_own else "it was sent back"
+
+
 @compiled(task=BigIntegerField(), gate=CharField(), until=DateTimeField(), but=UUIDField())
 def _last_visit_sent_back(task: Any, gate: Any, until: Any, but: Any) -> QuerySet[GateVisit]:
-    decided = GateVisit.objects.filter(task=task, gate=gate, state=GateVisit.State.DECIDED, word__in=BACK)
+    decided = GateVisit.objects.filter(task=task, gate=gate, state=GateVisit.State.DECIDED, word__in=RETURNS)
     return decided.filter(decided_at__lte=until).exclude(pk=but).order_by("-decided_at")[:1]

@@ -13,15 +13,18 @@ from django.db.models import BigIntegerField, CharField, QuerySet, UUIDField
 from pipelines.engine.moves.entitlement import usernames_yet_to_approve
 from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
+from pipelines.models.gates import RETURNS
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.models.plumbing.django_internals import set_prefetched
 from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.task_branch import PeoplePush, people_pushes
+from pipelines.queries.task_view import filled_inputs_with_labels
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.queries.versions import by_id, parsed_version
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN
+from pipelines.routing.document.inputs import LONG_TEXT
 from pipelines.routing.document.kinds.deliver import MERGE, TO
 from pipelines.routing.document.line import Gate, ParsedLine, Requirement
 from pipelines.routing.document.requirements import OWNER
@@ -96,6 +99,34 @@ class ReviewDetail:
     """(user name, name) of those in whose place the reader may decide, where it is not only their own."""
     missing: Sequence[str] = ()
     """User names of those of whom all have to approve, and who have not."""
+
+    @property
+    def request(self) -> list[tuple[str, str]]:
+        """(label, text) of what was asked for: the description of the task, else the first long text among its
+        inputs."""
+        task = self.visit.task
+        if task.description.strip():
+            return [("Asked for", escape_hidden(task.description.strip()))]
+        texts = {
+            line_input.label or line_input.key
+            for line_input in self.line.inputs
+            if line_input.type == LONG_TEXT
+        }
+        inputs = filled_inputs_with_labels(self.line, task)
+        return [(label, escape_hidden(text)) for label, text in inputs if label in texts][:1]
+
+    @property
+    def last_return_or_none(self) -> GateVisit | None:
+        """Return the last round in which this work was sent back, or rejected, before it came here."""
+        visit = self.visit
+        return next(
+            (
+                earlier
+                for earlier in self.rounds
+                if earlier.word in RETURNS and earlier.decided_at and earlier.decided_at <= visit.opened_at
+            ),
+            None,
+        )
 
     @property
     def answered_questions(self) -> list[dict[str, Any]]:

@@ -48,16 +48,22 @@ LONGEST = 160
 
 @dataclass(frozen=True)
 class CommandRun:
-    """`facts`: what its reports count, in words, or else what it says itself. `stale`: the files changed after it."""
+    """`facts`: what its reports count, in words, or else what it says itself. `findings`: “1 finding” of them. `stale`:
+    the files changed after it."""
 
     station: str
     command: str
     job: Job
     facts: str
     stale: bool
+    findings: str = ""
 
     @property
     def words(self) -> str:
+        return ". ".join(filter(None, (self.words_without_findings, self.findings)))
+
+    @property
+    def words_without_findings(self) -> str:
         return ". ".join(filter(None, (self.ended, self.facts)))
 
     @property
@@ -110,9 +116,10 @@ def _last_program_run_of_each_step(
             step.station,
             escape_hidden(shortened(argv, LONGEST)),
             step.job,
-            _tests_and_findings_text(step.job),
+            _tests_text_or_summary(step.job),
             # Where one of the trees is not known nobody can tell
             stale=bool(now and tree and tree != now),
+            findings=_findings_text(step.job),
         )
 
 
@@ -123,15 +130,20 @@ def _runs_fixed_program(job: Job, station: Station) -> bool:
     return preset is not None and preset.fixed
 
 
-def _tests_and_findings_text(job: Job) -> str:
+def _tests_text_or_summary(job: Job) -> str:
     groups = fact_groups(job.outcome)
-    parts = [tests_words(groups["tests"])] if "tests" in groups else []
-    total = groups.get("findings", {}).get("total")
-    if isinstance(total, int):
-        parts.append(singular_or_plural("%(n)s finding", "%(n)s findings", total) % {"n": total})
-    if not parts and job.result == "success":
+    if "tests" in groups:
+        return tests_words(groups["tests"])
+    if job.result == "success" and not _findings_text(job):
         return escape_hidden(shortened(job.summary, LONGEST))
-    return ", ".join(parts)
+    return ""
+
+
+def _findings_text(job: Job) -> str:
+    total = fact_groups(job.outcome).get("findings", {}).get("total")
+    if not isinstance(total, int):
+        return ""
+    return singular_or_plural("%(n)s finding", "%(n)s findings", total) % {"n": total}
 
 
 def _last_git_tree_or_empty(jobs: Iterable[Job]) -> str:
@@ -219,6 +231,11 @@ class ReviewEvidence(ToolReports):
     def printed_tests(self) -> str:
         """Return what the last command printed of its tests; "" where none did."""
         return next(filter(None, (printed_tests_words(run.job) for run in reversed(self.command_runs))), "")
+
+    @property
+    def findings_address(self) -> str:
+        """Address of the tab with each finding, its file, line and text; "" where no report has any."""
+        return f"{self.changes.url}?show=findings" if self.finding_count else ""
 
     # Claims
 
@@ -309,21 +326,37 @@ class ReviewEvidence(ToolReports):
     def address_of_changed_line_or_empty(self, path: str, line: int) -> str:
         """Address of a line among the changes since the start; "" where the file did not change."""
         files = [file.path for file in self.comparison.files] if self.changes.has_files else []
-        matched_path = next(
-            (
-                candidate
-                for candidate in files
-                if path and (candidate == path or path.endswith(f"/{candidate}"))
-            ),
-            None,
-        )
+        matched_path = changed_path_or_none(path, files)
         if matched_path is None:
             return ""
         query = self.query.copy()
-        for key in ("show", "range", "file", "line", "fragment", "found", "findings", "find", "under"):
+        for key in (
+            "show",
+            "range",
+            "file",
+            "line",
+            "fragment",
+            "found",
+            "findings",
+            "find",
+            "under",
+            "group",
+        ):
             query.pop(key, None)
         query["show"], query["range"], query["file"] = "changes", "start", matched_path
         return f"{self.changes.url}?{query.urlencode()}" + (f"#new-{line}" if line else "")
+
+
+def changed_path_or_none(path: str, changed_paths: Iterable[str]) -> str | None:
+    """Return the changed file that a tool means by a path, which may be that of the folder in which it ran."""
+    return next(
+        (
+            candidate
+            for candidate in changed_paths
+            if path and (candidate == path or path.endswith(f"/{candidate}"))
+        ),
+        None,
+    )
 
 
 def _added_dependencies_or_none_if_unread(comparison: TreeComparison) -> frozenset[str] | None:

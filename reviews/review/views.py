@@ -314,6 +314,7 @@ def _review_page(
         "changed_total": len(changes.start_files) if panel else 0,
         "too_large": evidence.comparison.excess_amount if panel else {},
         "remarks": changes.remarks,
+        "unchanged": changes.unchanged_words,
         "evidence": evidence,
         "dossier": review_detail,
         "paths": choice_paths.draw_choices_with_consequence_or_none(visit, review_detail.options),

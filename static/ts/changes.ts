@@ -1,8 +1,36 @@
+/** The list of changed files stays where its reader scrolled it while another file is shown, with that one in view. */
+function keepListScrolled(): void {
+  let scrolled = 0;
+  const list = (): HTMLElement | null => document.getElementById("changed-files");
+  document.addEventListener("htmx:beforeSwap", () => {
+    scrolled = list()?.scrollTop ?? 0;
+  });
+  document.addEventListener("htmx:afterSettle", ({ target }) => {
+    if (!(target instanceof Element) || target.id !== "changes") return;
+    const files = list();
+    if (!files) return;
+    files.scrollTop = scrolled;
+    showCurrent(files);
+  });
+  const files = list();
+  if (files) showCurrent(files);
+}
+
+/** Scrolls the list alone: `scrollIntoView` would move the page, too. */
+function showCurrent(files: HTMLElement): void {
+  const current = files.querySelector<HTMLElement>("[aria-current=true]");
+  if (!current) return;
+  const [box, row] = [files.getBoundingClientRect(), current.getBoundingClientRect()];
+  if (row.top < box.top + 3 * row.height) files.scrollTop -= box.top + 3 * row.height - row.top;
+  else if (row.bottom > box.bottom) files.scrollTop += row.bottom - box.bottom + row.height;
+}
+
 /**
  * Ctrl+Enter sends the form that is being written, such as a comment, where it has one button, and never decides.
  * Changes of a task: C goes to the first line that can be commented on, and the arrows to the next and the one before.
  */
 export function startChanges(): void {
+  keepListScrolled();
   document.addEventListener(
     "keydown",
     (event) => {

@@ -257,6 +257,7 @@ GET  tasks                   >          0         y       y         y         y 
 GET  task                    >          0         y       y         y         y         y      >
 GET  task-receipt            >          0         y       y         y         y         y      >
 GET  task-tombstone          >          0         y       y         y         y         y      >
+GET  task-findings           >          0         y       y         y         y         y      >
 GET  task-unchanged          >          0         y       y         y         y         y      >
 POST task-unchanged          >          0         -       -         y         -         y      >
 GET  task-log                >          0         y       y         y         y         y      >

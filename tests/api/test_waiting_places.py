@@ -62,7 +62,7 @@ def test_a_hook_at_a_station_whose_label_nobody_has(world: World, api: Apis) -> 
 def test_a_hook_where_no_worker_runs_programs(world: World, api: Apis) -> None:
     task = asking(world, HOOK)
     Worker.objects.update(offers=["kind:noop", "kind:manual"])
-    check(world, api, task, "No active runner runs programs", "Add a runner under Settings, Runners")
+    check(world, api, task, "No active runner runs programs", "Add a runner under Settings › Runners")
 
 
 def test_a_hook_where_no_worker_is(world: World, api: Apis) -> None:

@@ -48,7 +48,7 @@ def test_charts_are_drawn_and_fit(
     for name, more in (("insights", ()), ("line-insights", ("release",))):
         page.goto(at(world, name, *more) + "?days=90")
         charts = page.locator(".chart")
-        expect(charts).to_have_count(4)
+        expect(charts).to_have_count(3)
         for chart in charts.all():
             expect(chart.locator("canvas")).to_be_visible()
             assert chart.evaluate(INK)
@@ -101,13 +101,13 @@ def test_a_sample_is_proposed_where_its_evidence_stands_and_sampled_again_after_
     for width in (390, 1440):
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(at(world, "insights"))
-        page.get_by_role("button", name="Propose 1 in 10").scroll_into_view_if_needed()
+        page.get_by_role("button", name="Propose 1 in 5").scroll_into_view_if_needed()
         page.screenshot(path=tmp_path / f"sampling-{width}.png", full_page=True, caret=CARET)
         assert grave(page) == [] and page.evaluate(SIDEWAYS) == 0
     page.get_by_role("button", name="Sample again").click()
     expect(page.get_by_text("The gate asks about a sample again")).to_be_visible()
     expect(page.get_by_text("Gates that ask about all again")).to_have_count(0)
-    page.get_by_role("button", name="Propose 1 in 10").click()
-    expect(page.get_by_text("asks about 1 in 10. Publish it to begin.")).to_be_visible()
+    page.get_by_role("button", name="Propose 1 in 5").click()
+    expect(page.get_by_text("asks about 1 in 5. Publish it to begin.")).to_be_visible()
     expect(page.get_by_role("button", name="Publish", exact=False).first).to_be_visible()
     page.screenshot(path=tmp_path / "publish.png", full_page=True, caret=CARET)

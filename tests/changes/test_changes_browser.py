@@ -146,7 +146,9 @@ def test_a_remark_is_sent_with_the_decision_and_checked_in_the_next_round(
     again = reviewed.jobs.get(visit=2)
     assert again.feedback.startswith("Nearly there.\napp/accounts/rate_limit.py:9: Counting")
     page.goto(reverse("gate-visit", args=[world.visit(reviewed).pk]))
-    expect(changes.get_by_role("link", name="Since round 1 2")).to_have_attribute("aria-current", "true")
+    expect(changes.get_by_role("link", name="Since you sent it back 2")).to_have_attribute(
+        "aria-current", "true"
+    )
     expect(changes.get_by_text("Line 9 changed")).to_be_visible()
     expect(page.get_by_text("0 of 1 remark checked")).to_be_visible()
     picture(page, "round2")

@@ -86,7 +86,11 @@ def test_the_next_round_shows_what_changed_since_and_what_became_of_a_remark(
     assert world.job(reviewed).feedback == "app/limit.py:2: Count by account and IP."
     leave(world, reviewed, SECOND)
     shown = page(client, reviewed, world)
-    assert "Since round 1" in shown and "Since you last looked" in shown
+    assert "Since you sent it back" in shown and "Since you last looked" not in shown, (
+        "both would be the same"
+    )
+    other = page(world.admin, reviewed, world)
+    assert "Since it was sent back" in other and "Sent back by" in other
     assert "Line 2 changed" in shown and "0 of 1 remark checked" in " ".join(shown.split())
     assert "It said:" in shown and "views.py" in shown
     remark = Remark.objects.get()
@@ -94,6 +98,31 @@ def test_the_next_round_shows_what_changed_since_and_what_became_of_a_remark(
     assert as_(world.admin).post(act, {"action": "resolved"}).status_code == 403
     assert as_(world.reviewer).post(act, {"action": "resolved"}).status_code == 302
     assert "1 of 1 remark checked" in " ".join(page(world.reviewer, reviewed, world).split())
+
+
+def test_what_comes_back_unchanged_says_so_beside_its_name(world: World, reviewed: Task) -> None:
+    client = as_(world.reviewer)
+    page(client, reviewed, world)
+    send_back(client, world, reviewed, "Count by account.")
+    leave(world, reviewed, FIRST)
+    shown = page(client, reviewed, world)
+    assert "Unchanged since you sent it back" in shown
+    assert "Unchanged since it was sent back" in page(world.admin, reviewed, world)
+    assert re.search(r"Sent back by [^<]+: Count by account\.", shown), "the row of the list says it, too"
+    history = page(client, reviewed, world, show="history")
+    assert re.search(r"Sent back by [^<]+:\s*</span>\s*<span[^>]*>Count by account\.", history)
+    send_back(as_(world.reviewer), world, reviewed, "Again.")
+    leave(world, reviewed, SECOND)
+    pill = 'class="pill'
+    parts = page(world.reviewer, reviewed, world).partition('class="dossier-head"')[2].partition("<form")[0]
+    assert pill in parts and "Unchanged since" not in parts
+
+
+def test_what_was_asked_for_stands_above_the_changes(world: World, line: LineVersion) -> None:
+    task = world.start(line, title="Limit sign-in", description="Five a minute, by <account>.")
+    leave(world, task, FIRST)
+    asked = page(world.reviewer, task, world).partition("review-asked")[2].partition("</section>")[0]
+    assert "Asked for:" in asked and "Five a minute, by &lt;account&gt;." in asked
 
 
 def test_who_has_decided_elsewhere_comments_on_lines_here(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import io
 import json
+import re
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import Artifact, LineVersion, Task
@@ -17,6 +20,7 @@ from tests.changes.test_changes_pages import FIRST, page
 from tests.factories import World
 from tests.formats.evidence.test_readers import JUNIT, RUN
 from tests.reviews.conftest import gated
+from tests.reviews.test_pages import as_
 
 pytestmark = pytest.mark.django_db
 FACTS = {"tests": {"passed": 1, "failed": 2, "skipped": 1, "errors": 1, "suites": 3}}
@@ -62,6 +66,27 @@ def test_findings_lead_into_their_line_of_the_changes(world: World, line: LineVe
     assert "file=app%2Flimit.py" in shown and "#new-2" in shown
     assert "tests.test_a" in shown and "1 != 2" in shown and "reported" in shown
     assert "&lt;i&gt;1" in shown and "# &lt;script&gt;" in shown and "<script>#" not in shown
+
+
+def test_a_count_of_findings_leads_to_each_of_them(world: World, line: LineVersion) -> None:
+    """By the review and by the page of the task: file, line and text, never an empty log."""
+    places = [{"physicalLocation": {"artifactLocation": {"uri": "app/limit.py"}, "region": {"startLine": 2}}}]
+    run = {**RUN, "results": [{**RUN["results"][0], "locations": places}]}  # type: ignore[index]
+    facts = {"findings": {"critical": 0, "high": 1, "medium": 0, "low": 0, "total": 1}}
+    task = start(world, line, {"report__sarif": json.dumps({"runs": [run]}).encode()}, facts=facts)
+    shown = page(world.reviewer, task, world)
+    [address] = {html.unescape(found) for found in re.findall(r'href="([^"]+)"[^>]*>1 finding', shown)}
+    finding = as_(world.reviewer).get(address).content.decode()
+    task_page = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
+    shown = as_(world.viewer).get(task_page).content.decode()
+    addresses = {html.unescape(found) for found in re.findall(r'href="([^"]+)"[^>]*>1 finding', shown)}
+    assert addresses == {f"{task_page}findings/"}
+    for found in (finding, as_(world.viewer).get(*addresses).content.decode()):
+        assert "Client IP from a header" in found and "app/limit.py:2" in found
+        assert "file=app%2Flimit.py" in found and "#new-2" in found
+    unread = start(world, line, {})
+    empty = as_(world.viewer).get(task_page.replace(task.name, unread.name) + "findings/").content.decode()
+    assert "No reports" in empty
 
 
 def test_a_hostile_report_is_told_and_shown_as_nothing(world: World, line: LineVersion) -> None:

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 APPS = ("pipelines", "reviews")
 MODULES = {
     *(f"pipelines/{room}/statements.py" for room in ("engine", "people", "ports", "queries", "web", "work")),
+    "reviews/insights/statements.py",
     "reviews/models/statements.py",
 }
 PLUMBING = "pipelines/models/plumbing/"

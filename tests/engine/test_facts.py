@@ -104,7 +104,7 @@ def test_usage_is_summed_by_whom_one_asks_and_what_has_no_price_says_so(world: W
     world.report(task)
     whole = usage.spending_by_task_id([task.pk])[task.pk]
     assert (whole.price_text, whole.tokens_in, whole.tokens_out) == ("$0.25 + 1 run without a price", 7, 1)
-    assert list(usage.spending_by_month(world.project.pk).values()) == [whole]
+    assert list(usage.spending_by_month(world.project.pk, "UTC").values()) == [whole]
     assert usage.Spending(Decimal("0.001"), 1, 1).price_text == "under $0.01"
     assert usage.NOTHING.price_text == ""
 

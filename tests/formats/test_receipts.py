@@ -228,7 +228,7 @@ OVERRIDE = replace(APPROVAL, by="admin", votes=[SignedVote("admin", "override", 
         (CHANGE, f"Approved {AT} at code-review by reviewer, tree {'b' * 40}"),
         (
             replace(CHANGE, approval=NOBODY),
-            f"Approved {AT} at code-review by its due time, and by no person, tree {'b' * 40}",
+            f"Approved {AT} at code-review; who approved is not recorded, tree {'b' * 40}",
         ),
         (
             replace(CHANGE, approval=OVERRIDE),

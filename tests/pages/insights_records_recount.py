@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.models import Project
 from pipelines.ports.sampling import sampling_key
 from pipelines.routing.decide.sampling import is_chain_drawn
-from reviews.insights import health, sampling, trust
+from reviews.insights import health, sample_size, sampling, trust
 from tests.pages.insights_recount import _json, _reverted, _rows
 
 Counts = dict[Any, tuple[Any, ...]]
@@ -22,6 +22,7 @@ class RecordsRecount:
     """What the record of a project says now, from its rows."""
 
     def __init__(self, project: Project, now: datetime) -> None:
+        self.now = now
         self.since = now - timedelta(days=sampling.RECENT_DAYS)
         tasks = "SELECT id, line_id, follows_id FROM pipelines_task WHERE project_id = %s"
         rows = list(_rows(tasks, project.pk))
@@ -62,7 +63,8 @@ class RecordsRecount:
         ]
 
     def gates(self) -> Counts:
-        """{(line, gate): decisions, without a remark, in a row, and (rate, asked, unseen, reverted) of each rate}."""
+        """{(line, gate): decisions, without a remark, in a row, pace, bad, and (rate, asked, unseen, reverted) of each
+        rate}."""
         by_gate = defaultdict(list)
         for visit in self.visits:
             if visit[7] and visit[7] > self.since:
@@ -74,7 +76,11 @@ class RecordsRecount:
             in_a_row = [visit for visit in newest if visit[7] > last]
             unremarked = sum(not self._is_disputed(visit) for visit in visits)
             rates = tuple(self._rates(line, gate, in_a_row[: sampling.UNREMARKED]))
-            counts[line, gate] = (len(visits), unremarked, len(in_a_row), rates)
+            lately = sum(visit[7] > self.now - timedelta(days=30) for visit in visits)
+            reverted = {visit for _task, visit in self.reverted}
+            bad = sum(self._is_disputed(visit) or visit[0] in reverted for visit in visits)
+            pace = max(lately, len(visits) / 3)
+            counts[line, gate] = (len(visits), unremarked, len(in_a_row), pace, bad, rates)
         return counts
 
     def _is_disputed(self, visit: Sequence[Any]) -> bool:
@@ -82,7 +88,7 @@ class RecordsRecount:
 
     def _rates(self, line: int, gate: str, visits: Sequence[Any]) -> Iterator[tuple[int, ...]]:
         reverted = {visit for _task, visit in self.reverted}
-        for one_in in sampling.RATES:
+        for one_in in sample_size.RATES:
             drawn = [
                 (
                     visit[0],
@@ -146,7 +152,10 @@ def unequal_records(project: Project, now: datetime, recount: RecordsRecount) ->
     for gate in sampling.gate_records(project):
         key = gate.line.pk, gate.gate
         rates = tuple((rate.one_in, rate.asked, rate.unseen, rate.reverted) for rate in gate.rates)
-        shown_gates[key] = (gate.decisions, gate.unremarked, gate.in_a_row, rates or gate_counts[key][3])
+        evidence = gate.evidence
+        shown_gates[key] = (
+            gate.decisions, gate.unremarked, gate.in_a_row, evidence.pace, evidence.bad, rates or gate_counts[key][-1],
+        )  # fmt: skip
     agents = trust.trust_records(project, now)
     shown_trust: Counts = {
         (row.agent.key, row.station): (

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
+from reviews.insights.band import band_of_period
 from reviews.insights.figures import Insights
 from reviews.insights.selection import Period
 from reviews.insights.sheets import Sheet
+from reviews.insights.task_list import task_list
 
 Row = list[Any]
 MONTH = timedelta(days=30)
@@ -27,6 +29,7 @@ class Recount:
     lines: dict[int, str]
     period: Period
     by_project: bool = True
+    now: datetime = field(default_factory=timezone.now)
 
     def __post_init__(self) -> None:
         self.start, self.end = self.period.dates.first_moment_and_first_after
@@ -60,6 +63,10 @@ class Recount:
             return version in delivering and changed and not any(one >= job for one in landed[task])
 
         self.reverted = _reverted(deliveries)
+        self.landed_at: dict[int, datetime] = {}
+        for row in deliveries:
+            if row[7]:
+                self.landed_at[row[1]] = max(row[7], self.landed_at.get(row[1], row[7]))
         self.ended = [
             (task, line, self._bucket(end), status, status == "completed" and not unmerged(task, version),
              (end - begun).total_seconds())
@@ -74,13 +81,23 @@ class Recount:
         sittings: dict[Any, float] = defaultdict(float)
         for visit, seconds in _rows("SELECT visit_id, seconds FROM reviews_sitting"):
             sittings[visit] += seconds
+        rows = list(
+            _rows(
+                "SELECT id, task_id, gate, word, round, opened_at, decided_at, job_id FROM pipelines_gatevisit"
+            )
+        )
         self.visits = [
             (visit, task, self.line_of[task], gate, word, number, self._bucket(end),
              (end - opened).total_seconds(), sittings.get(visit))
-            for visit, task, gate, word, number, opened, end in _rows(
-                "SELECT id, task_id, gate, word, round, opened_at, decided_at FROM pipelines_gatevisit")
+            for visit, task, gate, word, number, opened, end, _job in rows
             if end and task in self.line_of and self._counts(end)
         ]  # fmt: skip
+        before = self.period.before.dates.first_moment_and_first_after[0]
+        self.first_decisions = [
+            (self.line_of[task], gate, job, word, self._counts(end))
+            for _visit, task, gate, word, number, _opened, end, job in rows
+            if end and task in self.line_of and word and number == 1 and before <= end < self.end
+        ]
 
     def _read_runs(self) -> None:
         models = {
@@ -90,14 +107,17 @@ class Recount:
         }
         self.runs = []
         self.jobs = []
-        for task, version, station, kind, purpose, state, agent, outcome, created, begun, end in _rows(
-            """SELECT task_id, pinned_id, station, kind, purpose, state, agent,
+        self.work_of: dict[int, tuple[str, str]] = {}
+        for pk, task, version, station, kind, purpose, state, agent, outcome, created, begun, end in _rows(
+            """SELECT id, task_id, pinned_id, station, kind, purpose, state, agent,
                  jsonb_build_object('facts', outcome->'facts', 'usage', outcome->'usage'),
                  created_at, started_at, ended_at FROM pipelines_job"""
         ):
             if task not in self.line_of:
                 continue
             line, told = self.line_of[task], _json(outcome)
+            program = (((told.get("facts") or {}).get("agent") or {}).get("name")) or agent or kind
+            self.work_of[pk] = station, program
             if self._counts(created):
                 self.jobs.append((line, station, kind, purpose, state, created, begun, end))
             usage = (told.get("facts") or {}).get("usage")
@@ -106,9 +126,8 @@ class Recount:
             cost, tokens = usage.get("cost_usd"), [usage.get(key) or 0 for key in ("tokens_in", "tokens_out")]
             if cost is None and not sum(tokens):
                 continue
-            name = ((told["facts"].get("agent") or {}).get("name")) or agent or kind
             model = (told.get("usage") or {}).get("model") or models.get((version, station)) or ""
-            self.runs.append((task, line, self._bucket(end), name, model, cost, *tokens))
+            self.runs.append((task, line, self._bucket(end), program, model, cost, *tokens))
 
     def _counts(self, at: datetime) -> bool:
         return bool(self.start <= at < self.end)
@@ -122,7 +141,7 @@ class Recount:
         tables = {
             "throughput": self._charted(self.throughput),
             "lead-time": self._charted(self.lead_time),
-            "approval": self._charted(self.approval),
+            "approval": self.first_pass(),
             "cost": self._charted(self.cost),
             "gates": self.gates(),
             "agents": self.agents(),
@@ -150,18 +169,54 @@ class Recount:
             len(accepted),
             sum(row[3] == "failed" for row in rows),
             sum(row[3] == "cancelled" for row in rows),
-            sum(task in {task for task, _ in self.reverted} for task in accepted),
+            len({task for task, _ in self.reverted}.intersection(accepted)),
         ]
 
     def lead_time(self, chosen: Any) -> Row:
         seconds = [row[5] for row in self._tasks(chosen) if row[4]]
         return [percentile(seconds, 0.5), percentile(seconds, 0.9), len(seconds)]
 
-    def approval(self, chosen: Any) -> Row:
+    def first_pass(self) -> dict[Any, Row]:
+        """{(line, gate, work): first decisions, share that approved, share before}; work "All" of several."""
+        words: dict[Any, dict[Any, tuple[list[str], list[str]]]] = defaultdict(
+            lambda: defaultdict(lambda: ([], []))
+        )
+        for line, gate, job, word, is_now in self.first_decisions:
+            words[line, gate][self.work_of[job]][not is_now].append(word)
+        table = {}
+        for (line, gate), parts in words.items():
+            current = {work: both for work, both in parts.items() if both[0]}
+            if len(current) > 1:
+                current["All"] = tuple(
+                    [word for both in parts.values() for word in both[side]] for side in (0, 1)
+                )  # type: ignore[assignment]
+            for work, (now, before) in current.items():
+                table[self.lines[line] if self.by_project else "", gate, work] = [
+                    len(now), share(now.count("approve"), len(now)), share(before.count("approve"), len(before)),
+                ]  # fmt: skip
+        return table
+
+    def sent_back_and_minutes(self, chosen: Any) -> Row:
         rows = self._seen(chosen)
-        first = [row[4] for row in rows if row[4] and row[5] == 1]
-        sent = sum(row[4] in ("send_back", "rework") for row in rows)
-        return [share(first.count("approve"), len(first)), len(first), sent, self._minutes(rows)]
+        return [sum(row[4] in ("send_back", "rework") for row in rows), self._minutes(rows)]
+
+    def band(self) -> dict[str, Row]:
+        """{list behind a figure: the figure, how many tasks are on its list}."""
+        accepted, young, seconds = self.accepted_tasks, set(), [row[5] for row in self.ended if row[4]]
+        landed = {task: at for task, at in self.landed_at.items() if task in accepted}
+        young = {task for task, at in landed.items() if at > self.now - MONTH}
+        reverted = {task for task, _visit in self.reverted} & accepted
+        minutes = sum(row[8] or 0 for row in self.visits) / 60 or None
+        looked = {row[1] for row in self.visits if row[8]}
+        cost = _sum_of_prices(row[5] for row in self.runs)
+        return {
+            "accepted": [len(accepted), len(accepted)],
+            "cost": [per(cost, len(accepted)), len({row[0] for row in self.runs})],
+            "minutes": [per(minutes, len(accepted)), len(looked)],
+            "reverted": [share(len(reverted - young), len(landed) - len(young)), len(reverted)],
+            "slowest": [percentile(seconds, 0.5), len(accepted)],
+            "young": [len(young), len(young)],
+        }
 
     def cost(self, chosen: Any) -> Row:
         rows = self._spent(chosen)
@@ -174,8 +229,8 @@ class Recount:
     def by_line(self) -> dict[Any, Row]:
         def figures(chosen: Any) -> Row:
             accepted, _failed, _cancelled, reverted = self.throughput(chosen)
-            first_pass, _first, sent_back, minutes = self.approval(chosen)
-            return [accepted, self.lead_time(chosen)[0], first_pass, sent_back, per(minutes, accepted),
+            sent_back, minutes = self.sent_back_and_minutes(chosen)
+            return [accepted, self.lead_time(chosen)[0], sent_back, per(minutes, accepted),
                     per(self.cost(chosen)[0], accepted), reverted]  # fmt: skip
 
         active = {row[1] for row in (*self.ended, *self.runs)} | {row[2] for row in self.visits}
@@ -189,9 +244,9 @@ class Recount:
             decided, approved = [row for row in rows if row[4]], [row for row in rows if row[4] == "approve"]
             timed = [row[8] for row in approved if row[8] is not None]
             waited, minutes = [row[7] for row in rows], self._minutes(rows)
-            first_pass, _first, sent_back, _minutes = self.approval(chosen)
+            sent_back, _minutes = self.sent_back_and_minutes(chosen)
             reverted = {visit for _, visit in self.reverted}
-            return [len(decided), first_pass, sent_back, percentile(waited, 0.5), percentile(waited, 0.9), minutes,
+            return [len(decided), sent_back, percentile(waited, 0.5), percentile(waited, 0.9), minutes,
                     per(minutes, accepted), share(sum(one <= 5 for one in timed), len(timed)),
                     sum(row[0] in reverted for row in approved)]  # fmt: skip
 
@@ -302,6 +357,19 @@ def unequal(shown: Insights, recount: Recount) -> list[str]:
             expected = table.get(name)
             if expected is None or not all(map(_equal, values, expected)) or len(values) != len(expected):
                 faults.append(f"{key} {name}: {values} is not {expected}")
+    return faults + _unequal_band(shown, recount)
+
+
+def _unequal_band(shown: Insights, recount: Recount) -> list[str]:
+    """Compare each figure of the band, and how many tasks stand on the list that it leads to."""
+    figures = {tile.tasks: tile.now for tile in band_of_period(shown).tiles}
+    done = shown.changes.total
+    figures["young"] = done.delivered - done.old
+    faults = []
+    for key, (figure, count) in recount.band().items():
+        tasks = task_list(shown.project, shown.selection, key, 1)
+        if not _equal(figures[key], figure) or tasks.count != count:
+            faults.append(f"band {key}: {figures[key]}, {tasks.count} is not {figure}, {count}")
     return faults
 
 
@@ -314,11 +382,20 @@ def _named_rows(key: str, sheet: Sheet, shown: Insights) -> Iterator[tuple[Any, 
         for line in shown.lines.values()
         for station in line.live.document["stations"]
     }
+    works = {
+        (line.name if not shown.line else "", shown._work_name(pk, station, agent)): (station, agent)
+        for (pk, _gate, station, agent) in shown.first_pass.by_part
+        if station is not None
+        for line in [shown.lines[pk]]
+    }
     for place, row in enumerate(sheet.rows):
         values = list(row.values)
         if key == "time":
             if row.icon != "gate":
                 yield (row.note, stations[row.note, row.label]), values
+        elif key == "approval":
+            work = "All" if values[0] == "All" else works[row.note, values[0]]
+            yield (row.note, gates[row.label], work), values[1:]
         elif key == "gates":
             yield (row.note, gates[row.label]), values
         elif key == "agents":

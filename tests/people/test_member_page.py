@@ -76,6 +76,17 @@ def test_a_project_of_one_is_told_that_it_approves_itself(world: World, signed_i
     assert "You are the only member" not in text(client.get(at(world, "project-settings")))
 
 
+def test_who_is_left_alone_is_told_that_they_cannot_approve_their_own_work_yet(
+    world: World, signed_in: As
+) -> None:
+    client = signed_in(world.admin)
+    world.viewer.memberships.get().delete()
+    page = text(client.get(at(world, "project-settings")))
+    assert "you cannot approve your own work before" in page and "You may approve" not in page
+    Project.objects.update(left_at=timezone.now() - timedelta(days=31))
+    assert "You may approve what you requested" in text(client.get(at(world, "project-settings")))
+
+
 def test_an_admin_creates_a_link_that_sets_a_new_password_once(world: World, signed_in: As) -> None:
     client = signed_in(world.admin)
     signed_in(world.operator)

@@ -44,6 +44,6 @@ def test_keys_choose_and_a_table_comes_first(
     third = waits(world, line, "Task 3")
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(reverse("gate-visit", args=[world.visit(third).pk]))
-    page.keyboard.press("c")
+    page.keyboard.press("q")
     expect(page.get_by_role("textbox", name="Question")).to_be_focused()
     assert grave(page) == []

@@ -39,7 +39,8 @@ def decisions(world: World) -> Decisions:
     """Return the figures of the only gate that was decided today."""
     today = timezone.localdate()
     lines = list(Line.objects.filter(project=world.project).values_list("pk", flat=True))
-    [figures] = gates.decision_figures(InsightsSelection(lines, Period(today, today))).by_part.values()
+    selection = InsightsSelection(lines, Period(today, today), timezone.now())
+    [figures] = gates.decision_figures(selection).by_part.values()
     return figures
 
 
@@ -115,7 +116,7 @@ def test_figures_by_gate_and_line(world: World) -> None:
     world.report(first.task)
     gate = decisions(world)
     assert (gate.decided, gate.approved, gate.sent_back, gate.timed, gate.quick) == (2, 1, 1, 1, 1)
-    assert (gate.first, gate.first_approved, gate.minutes) == (1, 0, 94 / 60)
+    assert gate.minutes == 94 / 60
     page = as_(world.viewer).get(at(world, "insights")).content.decode()
     assert "Release review" in page and "1.6 min" in page and "100%" in page
 
@@ -148,13 +149,18 @@ def test_a_change_after_which_the_branch_came_back_was_reverted(world: World) ->
 
 
 def approvals(visit: GateVisit, number: int) -> None:
-    """More decided visits like this one, each of a task of its own."""
+    """More decided visits like this one, each of a task of its own, the last just now, the first 89 days ago."""
     first = 10 + Task.objects.count()
     tasks = Task.objects.bulk_create(_like(visit.task, number=first + n) for n in range(number))
     jobs = Job.objects.bulk_create(
         _like(visit.job, task_id=each.pk, token_id=visit.token_id) for each in tasks
     )
-    GateVisit.objects.bulk_create(_like(visit, job=job, task_id=job.task_id) for job in jobs)
+    assert visit.decided_at
+    GateVisit.objects.bulk_create(
+        _like(visit, job=job, task_id=job.task_id, opened_at=at, decided_at=at)
+        for n, job in enumerate(jobs)
+        for at in [visit.decided_at - timedelta(days=89 * n / number)]
+    )
 
 
 @pytest.mark.broken
@@ -170,13 +176,19 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
     assert record.answer == "Not yet: 199 of 200 approvals in a row without a remark."
     approvals(visit, 1)
     [offer] = sampling.gate_records(world.project)
-    assert (offer.in_a_row, offer.name, offer.answer) == (200, "Release review", sampling.OFFERED)
+    answer = sampling.OFFERED.format(5)
+    assert (offer.in_a_row, offer.name, offer.answer) == (200, "Release review", answer)
+    # The largest N that lets at most one bad change pass in 30 days, by the bound, and asks about ten
+    assert (offer.evidence.bad, round(offer.evidence.pace), offer.share_text) == (0, 69, "1.5%")
+    assert [round(rate.bound, 1) for rate in offer.rates] == [0.5, 0.8, 0.9, 1.0]
+    assert [bool(rate.objection) for rate in offer.rates] == [False, False, True, True]
     rates = {rate.one_in: rate for rate in offer.rates}
     assert all(rate.asked + rate.unseen == 200 for rate in offer.rates)
     assert 60 < rates[2].asked < 140 and 2 < rates[10].asked < 45 and rates[2].asked > rates[20].asked
     page = as_(world.designer).get(at(world, "insights")).content.decode()
-    assert "ask about fewer?" in page and f">{rates[10].unseen}<" in page
-    assert "May we ask less?" in page and sampling.OFFERED in page
+    assert "ask about 1 in 5" in page and f">{rates[10].unseen}<" in page
+    assert "May we ask less?" in page and answer in page
+    assert "Propose 1 in 2" in page and "Propose 1 in 5" in page and "Propose 1 in 10" not in page
     Remark.objects.create(
         visit=visit, user=world.reviewer, path="a.py", side="new", line=1, content="0" * 64, text="Why?",
         at=timezone.now(),

@@ -276,7 +276,7 @@ def test_a_check_that_cannot_run_stops_the_line_and_leads_to_the_environment(
     assert "Nothing is installed before a station of" in page
     assert f"?task={task.name}#environment" in page and f"{missing.title()} failed" in page
     assert "At the last test of app: node is 20, and package.json asks for >=24." in page
-    assert "Retry repeats the task with the same inputs and files." in page
+    assert "Retry repeats the task with the same inputs." in page
 
 
 def test_a_module_that_runs_and_lacks_another_one_has_run() -> None:

@@ -33,7 +33,10 @@ def test_pages_and_the_api_name_the_label_and_the_command(world: World, api: Api
     for page in pages:
         text = reader.get(page).content.decode()
         assert "No active runner has the labels gpu, big." in text, page
-        assert "manage.py worker --label gpu --label big" in text and "make runner ARGS=" in text, page
+        assert (
+            "manage.py worker --label gpu --label big" in text
+            and "Settings › Runners, and run the command shown there" in text
+        ), page
     [position] = unclaimable_jobs.unclaimable_in_line(task.line_id)
     assert position.number == 1
     Worker.objects.update(labels=["big", "gpu"])

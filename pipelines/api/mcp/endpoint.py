@@ -22,7 +22,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[Any]]
 PATH: Final = "/api/mcp"
 NO_LIBRARY: Final = "This server was installed without the extra “mcp”. Install gateline-server[mcp]."
 NO_TOKEN: Final = (
-    "Send a token: Authorization: Bearer gl_… An agent of yours gets one under Personal settings, Tokens."
+    "Send a token: Authorization: Bearer gl_…"
+    " An agent of yours gets one under Personal settings › Personal tokens."
 )
 OTHER_ORIGIN: Final = "A page of another origin may not call this."
 POST_ONLY: Final = "Send each message by POST: there is no stream, and no session to end."

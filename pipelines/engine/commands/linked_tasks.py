@@ -34,8 +34,8 @@ IN_A_ROW = 2
 
 def start_retry_task(task_id: int, *, station: str, actor: Actor, reason: str = "") -> Task:
     """Start a new task at `station`, which the ended task visited; "" means the last one visited. It runs on the same
-    version, for the same requester, with the inputs, context and files of the ended task. It inherits no approvals
-    and no counters: every gate on the way is asked again.
+    version, for the same requester, with the inputs and context of the ended task, and from a later station than the
+    first with its files. It inherits no approvals and no counters: every gate on the way is asked again.
 
     Raises NotFound, Conflict (it has not ended; another retry from there is open; a file of it has expired), Purged
     (its files are deleted), Invalid (path `station`)."""

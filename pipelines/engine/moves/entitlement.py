@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -23,7 +23,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Now
 
-from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
+from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Project, Role, Task, User, Vote
 from pipelines.models.people import included_roles
 from pipelines.models.plumbing.compiled_queries import BoundQuery, array_field, fetch_bound, server_prepared
 from pipelines.routing.decide.approval import (
@@ -220,6 +220,12 @@ def has_several_members(project_id: int) -> bool:
     """Return whether the project has more than one member, or had within a month."""
     members = _members_of_projects(projects=[project_id])
     return len(members) > 1 or any(left for *_rest, left in members)
+
+
+def single_member_approves_from(project: Project, now: datetime) -> datetime | None:
+    """Return when the only member of the project may approve their own work: `None` where that is so already."""
+    approves_from = project.left_at + REMEMBERED if project.left_at else now
+    return approves_from if approves_from > now else None
 
 
 def meets_any_requirement(person: EntitledPerson, who: Iterable[Requirement]) -> bool:

@@ -26,6 +26,7 @@ from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.operators import OperandError, compile_pattern
 
 TEXT: Final = "text"
+LONG_TEXT: Final = "long_text"
 TYPES: Final = {
     "text": "Text",
     "long_text": "Long text",

@@ -183,6 +183,12 @@ class FileView:
         return not (self.folded or self.unreadable or self.cut_lines or (self.part and self.part.next))
 
     @property
+    def stored_digest(self) -> str:
+        """Digest of the bytes that can be downloaded: as they are now, or as they were; "" of a link."""
+        entry = self.counted.change.new or self.counted.change.old or {}
+        return str(entry.get("digest") or "")
+
+    @property
     def path(self) -> str:
         return escape_hidden(self.counted.path)
 

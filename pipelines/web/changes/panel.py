@@ -5,6 +5,7 @@ without a script and can be sent to somebody."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,32 +15,23 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from pipelines.formats.evidence.trees.file_kinds import BUILD, CI, TESTS, sensitivity_or_empty
-from pipelines.formats.evidence.trees.file_kinds import LISTED as LISTED_BY_LINE
-from pipelines.formats.evidence.trees.tree_diff import ADDED, DELETED, MODE, RENAMED
+from pipelines.formats.evidence.trees.file_kinds import sensitivity_or_empty
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.templatetags.cuts import PageSlice, page_slice_from
 from pipelines.web.changes.file_display import FileView, file_view
+from pipelines.web.changes.file_list import ListedFile, ListedFolder, ListedGroup, folders_in_order
+from pipelines.web.changes.file_order import ORDERED, EditGroup, folder_and_path, order_of_changed_files
 from pipelines.web.changes.tree_comparison import CountedFile, StoredTree, TreeComparison, compare_trees
 from pipelines.work.results.text import Masker
 
 LISTED = 400
 """Files whose names a page shows."""
-# Files beyond which the list has a search
-SEARCHED = 20
 # What counts for one page only; no link carries it on, unlike the sticky ones.
-ONCE = ("unfold", "whole", "listed", "line", "rows", "long")
+ONCE = ("group", "unfold", "whole", "listed", "line", "rows", "long")
 STICKY_PARAMETERS = ("range", "view", "space", "find", "under")
 OWN = (*STICKY_PARAMETERS, "file", *ONCE)
 SPLIT = "split"
 Below = Mapping[tuple[str, int], Sequence[Any]]
-CHANGES = {
-    ADDED: ("added", "A"),
-    DELETED: ("deleted", "D"),
-    RENAMED: ("renamed", "R"),
-    MODE: ("permissions changed", "P"),
-}
-SENSITIVE = {TESTS: "Tests", BUILD: "Build", CI: "CI", LISTED_BY_LINE: "Sensitive"}
 
 
 @dataclass(frozen=True)
@@ -61,40 +53,6 @@ class RangeTab:
     @property
     def label(self) -> str:
         return self.range.label
-
-
-@dataclass(frozen=True)
-class ListedFile:
-    counted: CountedFile
-    url: str
-    current: bool
-    viewed: bool
-    # Not yet shown to its end to a reader who may decide
-    unopened: bool = False
-    remarks: int = 0
-    sensitivity: str = ""
-
-    @property
-    def name(self) -> str:
-        return escape_hidden(self.counted.path.rpartition("/")[2])
-
-    @property
-    def path(self) -> str:
-        return escape_hidden(self.counted.path)
-
-    @property
-    def change_word(self) -> str:
-        return str(CHANGES[self.counted.change.change][0]) if self.counted.change.change in CHANGES else ""
-
-    @property
-    def sensitivity_label(self) -> str:
-        return str(SENSITIVE[self.sensitivity]) if self.sensitivity else ""
-
-
-@dataclass(frozen=True)
-class ListedFolder:
-    name: str
-    files: Sequence[ListedFile]
 
 
 @dataclass
@@ -124,11 +82,27 @@ class ChangesPanel:
         self.comparison = compare_trees(self.range.base, self.tree)
         self.files = self.comparison.files
         self.find, self.under = self.query.get("find", "").strip(), self.query.get("under", "")
-        self.matching = [file for file in self.files if self._matches(file.path)]
+        order = order_of_changed_files(self.range.base, self.tree, tuple(self.patterns))
+        self.order = order.matching(lambda file: self._matches(file.path))
+        self.matching = self.order.files
         selected_file = self.comparison.find_file(self.query.get("file", ""))
         self.chosen = selected_file or next(iter(self.matching), None)
-        # Place -1: the chosen file does not match the search, so it has no neighbours.
-        self.place = self.matching.index(self.chosen) if self.chosen in self.matching else -1
+        self.open_group = self.order.group_with_file_or_none(self.chosen)
+        is_group_chosen = bool(self.query.get("group")) or selected_file is None
+        self.group = self.open_group if is_group_chosen else None
+        if self.group:
+            self.chosen = self.group.files[0]
+        self.entries = self._listed_entries()
+        entry = self.group or self.chosen
+        # Place -1: the chosen file does not match the search, so it stands before all that do.
+        self.place = next((place for place, other in enumerate(self.entries) if other is entry), -1)
+
+    def _listed_entries(self) -> list[CountedFile | EditGroup]:
+        """Return the single files and the groups; behind the group that is read, or of which a file is, its files."""
+        entries: list[CountedFile | EditGroup] = [*self.order.singles]
+        for group in self.order.groups:
+            entries += [group, *(group.files if group is self.open_group else ())]
+        return entries
 
     def _matches(self, path: str) -> bool:
         below = not self.under or path.startswith(f"{self.under}/")
@@ -149,7 +123,10 @@ class ChangesPanel:
         # A link leads to a whole page, also from a fragment of one.
         other = [(key, value) for key, value in self.query.items() if key not in (*OWN, "fragment")]
         sticky = {key: str(self.query[key]) for key in STICKY_PARAMETERS if self.query.get(key)}
-        parameters = {**sticky, **({"file": self.chosen.path} if self.chosen else {}), **changed}
+        # A link to another file leads to that alone.
+        file = {"file": self.chosen.path} if self.chosen and "file" not in changed else {}
+        group = {"group": "1"} if self.group and "file" not in changed else {}
+        parameters = {**sticky, **file, **group, **changed}
         query = urlencode([*other, *((key, value) for key, value in parameters.items() if value)])
         return f"{self.address}?{query}"
 
@@ -210,16 +187,28 @@ class ChangesPanel:
         return self._group_by_folder(self.listed_files.rows)
 
     @cached_property
-    def listed_files(self) -> PageSlice[CountedFile]:
-        """The files whose names are shown; the one that is read is among them."""
+    def listed_files(self) -> PageSlice[CountedFile | EditGroup]:
+        """The files and groups whose names are shown; what is read is among them."""
         start = self.query.get("listed", "")
         if not start and self.place >= LISTED:
             start = str(self.place - self.place % LISTED)
-        return page_slice_from(self.matching, LISTED, start)
+        return page_slice_from(self.entries, LISTED, start)
 
     @property
     def more_files_url(self) -> str:
         return self.url(listed=str(self.listed_files.next), file="") if self.listed_files.next else ""
+
+    @property
+    def file_alone_url(self) -> str:
+        """The shown file of a group, by itself."""
+        return self.url(file=self.chosen.path) if self.chosen else ""
+
+    @property
+    def beside_filter(self) -> str:
+        """Parameters, as JSON, that leave what is read as it is while the list is filtered."""
+        return json.dumps(
+            {"file": self.chosen.path, "group": "1" if self.group else ""} if self.chosen else {}
+        )
 
     @property
     def all_files_url(self) -> str:
@@ -228,7 +217,7 @@ class ChangesPanel:
     @property
     def is_long(self) -> bool:
         """Tell that the list is worth a search."""
-        return len(self.files) > SEARCHED or bool(self.find or self.under)
+        return len(self.files) > ORDERED or bool(self.find or self.under)
 
     @property
     def search_parameters(self) -> list[tuple[str, str]]:
@@ -243,7 +232,7 @@ class ChangesPanel:
     def subfolders(self) -> PageSlice[tuple[str, int, str]]:
         """(name, files, address) of each folder in the one that is shown, where it has more files than are listed."""
         # Few files are found sooner in one list than behind folders
-        if len(self.matching) <= LISTED:
+        if len(self.entries) <= LISTED:
             return PageSlice((), 0)
         lead = f"{self.under}/" if self.under else ""
         inner = (file.path[len(lead) :].partition("/") for file in self.matching)
@@ -261,7 +250,7 @@ class ChangesPanel:
             return PageSlice((), 0)
         now = {file.path for file in self.files}
         rest = [file for file in compare_trees(start.base, self.tree).files if file.path not in now]
-        return page_slice_from(rest, LISTED)
+        return page_slice_from(sorted(rest, key=folder_and_path), LISTED)
 
     @property
     def unchanged(self) -> list[ListedFolder]:
@@ -320,25 +309,37 @@ class ChangesPanel:
 
     @property
     def previous_url(self) -> str:
-        return self.url(file=self.matching[self.place - 1].path) if self.place > 0 else ""
+        return self._entry_url(self.entries[self.place - 1]) if self.place > 0 else ""
 
     @property
     def next_url(self) -> str:
-        after = self.place + 1
-        # With `place` -1 `after` is 0: nothing comes next.
-        return self.url(file=self.matching[after].path) if 0 < after < len(self.matching) else ""
+        # Who has read the edit of a group goes on behind its files.
+        after = self.place + 1 + (len(self.group.files) if self.group else 0)
+        # With `place` -1 `after` is 0: behind a file that the filter leaves out comes the first that it finds.
+        return self._entry_url(self.entries[after]) if after < len(self.entries) else ""
 
-    def _group_by_folder(self, files: Iterable[CountedFile], **changed: str) -> list[ListedFolder]:
-        folders: dict[str, list[ListedFile]] = {}
-        for file in files:
-            folders.setdefault(file.path.rpartition("/")[0], []).append(self._listed_file(file, **changed))
-        return [ListedFolder(escape_hidden(name), listed) for name, listed in folders.items()]
+    def _entry_url(self, entry: CountedFile | EditGroup) -> str:
+        return self.url(file=entry.path, group="1" if isinstance(entry, EditGroup) else "")
+
+    def _group_by_folder(
+        self, entries: Iterable[CountedFile | EditGroup], **changed: str
+    ) -> list[ListedFolder]:
+        inset = {id(file) for file in self.open_group.files} if self.open_group else set()
+        listed = (
+            self._listed_group(entry) if isinstance(entry, EditGroup) else self._listed_file(entry, **changed)
+            for entry in entries
+        )
+        return folders_in_order(listed, inset)
+
+    def _listed_group(self, group: EditGroup) -> ListedGroup:
+        unopened = sum((file.path, file.content_mark) not in self.opened for file in group.files)
+        return ListedGroup(group, self._entry_url(group), group is self.group, unopened * self.writable)
 
     def _listed_file(self, file: CountedFile, **changed: str) -> ListedFile:
         return ListedFile(
             file,
             self.url(file=file.path, **changed),
-            self.chosen is not None and file is self.chosen,
+            self.group is None and file is self.chosen,
             (file.path, file.content_mark) in self.viewed,
             self.writable and (file.path, file.content_mark) not in self.opened,
             self.remarks.get(file.path, 0),

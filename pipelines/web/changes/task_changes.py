@@ -43,17 +43,21 @@ def task_changes_panel_or_none(task: Task, reader: User, query: QueryDict) -> Ch
 
 
 def record_opened_file(panel: ChangesPanel, reader: User, task: Task) -> None:
-    """Remember that the reader is shown the chosen file, if it is shown to its end."""
-    counted, file = panel.chosen, panel.file
+    """Remember that the reader is shown the chosen file, if it is shown to its end. A group of files with the same edit
+    counts for all of them: every line that changed in any of them is shown."""
+    file = panel.file
     # Where white space is ignored, the reader was not shown all that changed.
-    if counted is None or file is None or not file.is_complete or panel.ignores_space:
+    if panel.chosen is None or file is None or not file.is_complete or panel.ignores_space:
         return
-    if not _is_read_from_start(panel, counted):
-        return
-    key = (counted.path, counted.content_mark)
-    if key not in panel.opened:
-        viewed_content.record_opened(reader, task, *key)
-        panel.opened = {*panel.opened, key}
+    files = panel.group.files if panel.group else [panel.chosen]
+    keys = [
+        (counted.path, counted.content_mark)
+        for counted in files
+        if (counted.path, counted.content_mark) not in panel.opened and _is_read_from_start(panel, counted)
+    ]
+    if keys:
+        viewed_content.record_opened(reader, task, keys)
+        panel.opened = {*panel.opened, *keys}
 
 
 def _is_read_from_start(panel: ChangesPanel, counted: CountedFile) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -18,10 +18,18 @@ from pipelines.formats.evidence.trees.line_diff import StepBudget
 from pipelines.formats.evidence.trees.text_diff import (
     MOST_BYTES,
     FileSide,
+    TextDiff,
     file_side_of_bytes,
     text_diff_or_none,
 )
-from pipelines.formats.evidence.trees.tree_diff import DELETED, FileChange, file_changes, pair_renames
+from pipelines.formats.evidence.trees.tree_diff import (
+    DELETED,
+    EXECUTABLE,
+    RENAMED,
+    FileChange,
+    file_changes,
+    pair_renames,
+)
 from pipelines.work import storage
 
 Entry = dict[str, Any]
@@ -53,7 +61,8 @@ def content_mark(entry: Mapping[str, Any]) -> str:
 @dataclass(frozen=True)
 class CountedFile:
     """Changed file. `added`, `removed`: lines, None where nobody counted them. `content` as
-    `signatures.content_kind`, of the new side where there is one."""
+    `signatures.content_kind`, of the new side where there is one. `edit`: the same of files whose changed lines are the
+    same, "" of one that stands for itself."""
 
     change: FileChange
     content: str = ""
@@ -61,6 +70,7 @@ class CountedFile:
     removed: int | None = None
     generated: bool = False
     too_large: bool = False
+    edit: str = ""
 
     @property
     def path(self) -> str:
@@ -99,7 +109,11 @@ class TreeComparison:
         return files_and_bytes_if_oversized((file.change.old, file.change.new) for file in self.files)
 
     def find_file(self, path: str) -> CountedFile | None:
-        return next((file for file in self.files if file.path == path), None)
+        return self._file_by_path.get(path)
+
+    @cached_property
+    def _file_by_path(self) -> dict[str, CountedFile]:
+        return {file.path: file for file in self.files}
 
 
 class StoredBytes:
@@ -172,4 +186,14 @@ def _count_file(change: FileChange, stored: StoredBytes, budget: StepBudget) -> 
         removed=lines.removed if lines else None,
         generated=file_kinds.is_generated(change.path, lead),
         too_large=old.too_large or new.too_large,
+        edit=_edit_or_empty(change, lines),
     )
+
+
+def _edit_or_empty(change: FileChange, lines: TextDiff | None) -> str:
+    """Return what is the same of files with the same edit. A file that was moved, or that can be executed since,
+    changed by more than its lines."""
+    if lines is None or change.change == RENAMED or change.mode_changed or change.is_link:
+        return ""
+    executable = int((change.new or {}).get("mode", 0)) & EXECUTABLE
+    return f"{lines.edit_digest}-{executable}" if lines.edit_digest else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -49,11 +50,15 @@ def reader_files(user: User, task: Task) -> ReaderFiles:
     return ReaderFiles(frozenset(viewed), frozenset(key for key, marked in viewed.items() if marked))
 
 
-def record_opened(user: User, task: Task, path: str, content: str) -> None:
-    """The reader was shown the file to its end."""
-    row = ViewedFile(user=user, task=task, path=path, content=content, marked=False, at=timezone.now())
+def record_opened(user: User, task: Task, files: Iterable[tuple[str, str]]) -> None:
+    """Record that the reader was shown the files, (path, content), to their end."""
+    at = timezone.now()
+    rows = [
+        ViewedFile(user=user, task=task, path=path, content=content, marked=False, at=at)
+        for path, content in files
+    ]
     # A row that is there already stays: it may be marked, or of another tab.
-    ViewedFile.objects.bulk_create([row], ignore_conflicts=True)
+    ViewedFile.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def mark_viewed(user: User, task: Task, path: str, content: str, on: bool) -> None:

@@ -33,6 +33,7 @@ PLACES: Mapping[str, str] = {
     "gate-override": "gates#override",
     "gate-remark": "changes#comment-on-lines",
     "gate-remark-act": "changes#comment-on-lines",
+    "task-findings": "changes#read-what-tools-found",
     "task-file": "changes#read-what-changed",
     "task-file-viewed": "changes#read-what-changed",
     "help": "getting-started",

@@ -20,8 +20,8 @@ Agents of people connect by the Model Context Protocol, with a token of the pers
 
 - [API]({origin}/api/v1/openapi.json): every operation, as OpenAPI
 - [Line document]({origin}/api/v1/line-document.schema.json): JSON Schema of a line
-- MCP: {origin}/api/mcp, streamable HTTP, `Authorization: Bearer` with a token of *Personal settings, Tokens*
-- Command line: `pip install gateline`, then `gateline login {origin}`; `gateline mcp` is MCP on standard input and output
+- MCP: {origin}/api/mcp, streamable HTTP, `Authorization: Bearer` with a token of *Personal settings › Personal tokens*
+- Command line: the wheel `gateline` of this server's release (no public index has it), then `gateline login {origin}`; `gateline mcp` is MCP on standard input and output
 """  # noqa: E501
 
 

@@ -93,7 +93,7 @@ def _read_pages(docs: Path, _moment: int) -> tuple[HelpPage, ...]:
         docs.parent / "proof/proof.md",
         *sorted(docs.glob("*/*.md")),
     ]
-    return tuple(_read_page(path, path.stat().st_mtime) for path in paths)
+    return tuple(_read_page(path, docs, path.stat().st_mtime) for path in paths)
 
 
 def pages_by_shelf(folder: str = "") -> dict[str, list[HelpPage]]:
@@ -114,11 +114,11 @@ def _is_listed(page: HelpPage, folder: str) -> bool:
 
 
 @lru_cache(maxsize=200)
-def _read_page(path: Path, changed: float) -> HelpPage:
+def _read_page(path: Path, docs: Path, changed: float) -> HelpPage:
     """`changed` is the file's time, so that an edited page is seen without a restart."""
     text = path.read_text("utf-8")
     title = TITLE.search(text)
-    folder = path.parent.name if path.parent.parent.name == "docs" else ""
+    folder = path.parent.name if path.parent.parent == docs else ""
     name = folder if path.stem == "README" else path.stem
     return HelpPage(name.lower(), title.group(1).strip() if title else path.stem, text, folder)
 

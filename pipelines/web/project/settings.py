@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipelines import access
+from pipelines.engine.moves.entitlement import single_member_approves_from
 from pipelines.models import Group, Membership, Project, Role
 from pipelines.people import groups as groups_of
 from pipelines.people import members as members_of
@@ -61,6 +62,7 @@ def members_page(
         roles=Role.choices,
         table=role_table(),
         active=sum(member.membership.user.is_active for member in listed),
+        alone_from=single_member_approves_from(project, timezone.now()),
         unprotected_people=sum(member.is_unprotected for member in listed),
         **leaving_context(project, request.user),
         **(

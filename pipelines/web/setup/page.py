@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +20,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from pipelines import access
+from pipelines.engine.moves.entitlement import single_member_approves_from
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines.publishing import PublishRefused
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
@@ -269,6 +271,10 @@ class SetupState:
     def is_single_person(self) -> bool:
         """Return whether the person who sets up will review, too (law §6)."""
         return Membership.objects.filter(project=self.project, user__is_active=True).count() == 1
+
+    @property
+    def alone_from(self) -> datetime | None:
+        return single_member_approves_from(self.project, timezone.now())
 
     @property
     def unavailable_templates(self) -> list[str]:

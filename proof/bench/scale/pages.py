@@ -62,6 +62,7 @@ def _addresses() -> dict[str, str]:
         "Projects": reverse("projects"),
         "Insights": reverse("insights", args=here),
         "Insights: 12 months": f"{reverse('insights', args=here)}?days=365",
+        "Insights: 12 months, tasks by cost": f"{reverse('insights', args=here)}?days=365&tasks=cost",
         "Insights of a line": reverse("line-insights", args=of),
         "notifications": reverse("notifications"),
     }

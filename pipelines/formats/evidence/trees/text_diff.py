@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 from pipelines.formats.evidence.trees.line_diff import LineBlock, StepBudget, diff_blocks
 from pipelines.routing.basics.file_signatures import BINARY, TEXT, content_kind
@@ -85,6 +86,21 @@ class TextDiff:
     @property
     def removed(self) -> int:
         return sum(block.old_end - block.old for block in self.blocks if not block.same)
+
+    @property
+    def edit_digest(self) -> str:
+        """Digest of the lines that were removed and added, in order, wherever they stand; "" where nothing or not
+        everything is known of them."""
+        if not self.exact or self.end_changed or not (self.added or self.removed):
+            return ""
+        digest = sha256()
+        for block in self.blocks:
+            if not block.same:
+                removed, added = self.old[block.old : block.old_end], self.new[block.new : block.new_end]
+                # With their numbers, so that no line is taken for one of the other side
+                digest.update(f"{len(removed)} {len(added)}\n".encode())
+                digest.update("".join(f"{line}\n" for line in (*removed, *added)).encode())
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ PRESET = Preset(
     environment=("OPENAI_API_BASE",),
     addresses=("OPENAI_API_BASE",),
     secrets=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
-    hosts=("api.anthropic.com", "api.openai.com", "openrouter.ai"),
+    hosts=("api.anthropic.com", "api.openai.com", "openrouter.ai", "generativelanguage.googleapis.com"),
     versions=("0.86.2",),
     tried=False,
 )

@@ -20,6 +20,12 @@ PRESET = Preset(
     addresses=("OPENAI_BASE_URL",),
     secrets=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
     sign_in=AgentSignIn(folder=".local/share/opencode", files=("auth.json",)),
-    hosts=("api.anthropic.com", "api.openai.com", "openrouter.ai", "models.dev"),
+    hosts=(
+        "api.anthropic.com",
+        "api.openai.com",
+        "openrouter.ai",
+        "generativelanguage.googleapis.com",
+        "models.dev",
+    ),
     versions=("1.18.33",),
 )
