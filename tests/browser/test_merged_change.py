@@ -202,7 +202,7 @@ def test_a_request_becomes_exactly_the_change_that_was_approved(
     again = task.jobs.filter(station="implement").latest("pk")
     assert again.feedback.startswith("Nearly there.\napp/limits.py:5: That locks out")
     open_review(decides)
-    expect(changes.get_by_role("link", name="Since you sent it back 1")).to_have_attribute(
+    expect(decides.page.get_by_role("link", name="Since you sent it back 1")).to_have_attribute(
         "aria-current", "true"
     )
     expect(changes.get_by_text("Line 5 changed")).to_be_visible()

@@ -146,7 +146,7 @@ def test_a_remark_is_sent_with_the_decision_and_checked_in_the_next_round(
     again = reviewed.jobs.get(visit=2)
     assert again.feedback.startswith("Nearly there.\napp/accounts/rate_limit.py:9: Counting")
     page.goto(reverse("gate-visit", args=[world.visit(reviewed).pk]))
-    expect(changes.get_by_role("link", name="Since you sent it back 2")).to_have_attribute(
+    expect(page.get_by_role("link", name="Since you sent it back 2")).to_have_attribute(
         "aria-current", "true"
     )
     expect(changes.get_by_text("Line 9 changed")).to_be_visible()
@@ -159,7 +159,7 @@ def test_a_remark_is_sent_with_the_decision_and_checked_in_the_next_round(
     expect(page.get_by_text("2 of 2 opened, 1 viewed")).to_be_visible()
     expect(page.locator("#changed-path")).to_have_text("tests/sign_in/test_sign_in.py")
     page.keyboard.press("[")
-    changes.get_by_role("link", name="Side by side").click()
+    page.get_by_role("link", name="Side by side").click()
     expect(page.locator(".diff-split")).to_be_visible()
     picture(page, "split")
     found = Axe().run(page)

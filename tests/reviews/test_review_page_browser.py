@@ -78,7 +78,7 @@ def test_a_change_in_its_second_round_begins_on_the_first_screen(
     assert top(page, ".diff tr") < 400
     compared = page.locator(".review-tabs-row [aria-label='Compared with']")
     current = compared.locator("[aria-current=true]")
-    expect(current).to_contain_text("Since it was sent back")
+    expect(current).to_contain_text("Since you sent it back")
     compared.get_by_role("link", name="Since start").click()
     expect(current).to_contain_text("Since start")
     expect(compared).to_have_count(1)

@@ -64,7 +64,7 @@ class FileOrder:
 @lru_cache(CACHE_SIZE)
 def order_of_changed_files(old: StoredTree, new: StoredTree, patterns: tuple[str, ...]) -> FileOrder:
     """`patterns`: of the files that the line calls sensitive."""
-    files = sorted(compare_trees(old, new).files, key=folder_and_path)
+    files = sorted(compare_trees(old, new).files, key=place_in_tree)
     if len(files) <= ORDERED:
         return FileOrder(files)
     kinds = {file.path: sensitivity_or_empty(file.path, patterns) for file in files}
@@ -88,10 +88,10 @@ def order_of_changed_files(old: StoredTree, new: StoredTree, patterns: tuple[str
     return FileOrder(singles, sorted(groups, key=lambda group: len(group.files)))
 
 
-def folder_and_path(file: CountedFile) -> tuple[bool, str, str]:
-    """Sort files by folder, those of no folder last."""
-    folder = file.path.rpartition("/")[0]
-    return not folder, folder, file.path
+def place_in_tree(file: CountedFile) -> tuple[tuple[bool, str], ...]:
+    """Sort files as a tree shows them: in each folder its folders before its files."""
+    *folders, name = file.path.split("/")
+    return *((False, folder) for folder in folders), (True, name)
 
 
 def _shape(file: CountedFile) -> tuple[Any, ...]:
@@ -104,4 +104,4 @@ def _unusual_first(file: CountedFile, sensitivity: str, alike: int) -> tuple[Any
     is_check = sensitivity not in ("", TESTS)
     # Of a file without counted lines nobody knows how much of it changed.
     lines = float("inf") if file.added is None else file.added + (file.removed or 0)
-    return not is_check, alike >= SAME_EDITS, file.generated, -lines, *folder_and_path(file)
+    return not is_check, alike >= SAME_EDITS, file.generated, -lines, place_in_tree(file)
