@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from aiosmtpd.smtp import SMTP, Envelope, Session
-from django.db import connection
 
+from pipelines.ports import queue_tasks
 from reviews.models import Mail, Posted
 from tests.factories import World
 from tests.fixtures.mailbox import Mailbox
 from tests.fixtures.site import environment, manage, stop
+from tests.fixtures.tickets import try_again_now
 from tests.reviews.conftest import admin_only_where_named, gated
 from tests.waiting import until
 
@@ -51,17 +52,8 @@ class FailingServer:
         return answer
 
 
-def try_again_now() -> None:
-    """Not after the growing pauses of the queue."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE procrastinate_jobs SET scheduled_at = now() WHERE status = 'todo' AND scheduled_at > now()"
-            " AND queue_name = 'mail'"
-        )
-
-
 def are_all_done(kind: str, number: int) -> bool:
-    try_again_now()
+    try_again_now(queue_tasks.MAIL)
     done = (Posted.State.SENT, Posted.State.SKIPPED)
     return Mail.objects.filter(kind=kind, state__in=done).count() == number
 

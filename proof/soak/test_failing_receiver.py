@@ -10,11 +10,12 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from django.db import connection
 
+from pipelines.ports import queue_tasks
 from reviews.models import ChannelMessage
 from tests.factories import World
 from tests.fixtures.site import environment, manage, stop
+from tests.fixtures.tickets import try_again_now
 from tests.outgoing.servers import Asked, say, serving
 from tests.reviews.test_channel_events import FAILED, line_of
 from tests.reviews.test_channels import Chat, connect
@@ -54,17 +55,8 @@ class Receiver:
             say(to, 503 if fails else 202)
 
 
-def try_again_now() -> None:
-    """Not after the growing pauses of the queue."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE procrastinate_jobs SET scheduled_at = now() WHERE status = 'todo' AND scheduled_at > now()"
-            " AND task_name = 'reviews.send_channel_message'"
-        )
-
-
 def are_all_sent(number: int) -> bool:
-    try_again_now()
+    try_again_now(queue_tasks.CHANNELS)
     return ChannelMessage.objects.filter(state="sent").count() == number
 
 
