@@ -224,6 +224,12 @@ def revoke_token(token: ApiToken, now: datetime, by: User | None) -> None:
     token.refresh_from_db(fields=["revoked_at"])
 
 
+def revoke_tokens_bound_to_project(user: User, project: Project, *, by: User | None, now: datetime) -> None:
+    """Revoke the tokens of a person that were made for this one project, which they are leaving."""
+    for token in ApiToken.objects.filter(user=user, project=project, revoked_at=None):
+        revoke_token(token, now, by)
+
+
 def _record_in_audit(kind: str, token: ApiToken, by: User | None, now: datetime, **data: object) -> None:
     about = f"token:{token.pk}"
     audit.record_administrative_act(

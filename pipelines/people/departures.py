@@ -36,8 +36,7 @@ def remove_person(project: Project, user: User, *, heir: User | None, by: User, 
     member = Membership.objects.filter(project=project, user=user).first()
     _transfer_agents_to_heir(project, user, heir, by)
     members.remove_member(project, member.pk if member else 0, by=by, now=now)
-    for token in ApiToken.objects.filter(user=user, project=project, revoked_at=None):
-        accounts.revoke_token(token, now, by)
+    accounts.revoke_tokens_bound_to_project(user, project, by=by, now=now)
 
 
 @transaction.atomic
@@ -93,11 +92,7 @@ def _transfer_agents_to_heir(project: Project, user: User, heir: User | None, by
 
 
 def _require_other_admin(member: Membership) -> None:
-    # Locked, so that two who are deactivated at once do not leave none.
-    admins = Membership.objects.select_for_update(of=("self",)).filter(
-        project=member.project_id, roles__contains=[Role.ADMIN], user__is_active=True
-    )
-    if [admin.pk for admin in admins] == [member.pk]:
+    if members.lock_and_list_active_admin_ids(member.project) == [member.pk]:
         raise members.LastAdmin(
             f"{member.project}: a project needs at least one admin. Make somebody else an admin first."
         )

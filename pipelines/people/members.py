@@ -93,15 +93,23 @@ def _apply_member_change(
 
 
 def _lock_member_unless_last_admin(project: Project, member: int, *, stays_admin: bool) -> Membership:
-    # All admins are locked, so that two who demote each other do not leave none.
-    admins = Membership.objects.select_for_update().filter(project=project, roles__contains=[Role.ADMIN])
-    admin_ids = {admin.pk for admin in admins}
+    # Before the row is read: of two who demote each other the second reads what the first has left
+    admin_ids = lock_and_list_active_admin_ids(project)
     membership = first_row_or_raise_not_found(
         Membership.objects.filter(project=project, pk=member).select_related("user")
     )
-    if admin_ids == {membership.pk} and not stays_admin:
+    if admin_ids == [membership.pk] and not stays_admin:
         raise LastAdmin
     return membership
+
+
+def lock_and_list_active_admin_ids(project: Project) -> list[int]:
+    """List the memberships of the admins who can sign in. They are locked, so that two who leave or demote each other
+    do not leave none."""
+    admins = Membership.objects.select_for_update(of=("self",)).filter(
+        project=project, roles__contains=[Role.ADMIN], user__is_active=True
+    )
+    return [admin.pk for admin in admins]
 
 
 def _notify_observers(member: Membership, by: User | None, now: datetime, *, before: Collection[str]) -> None:

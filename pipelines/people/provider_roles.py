@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db import transaction
 
 from pipelines.models import Group, Membership, Project, Role, User
-from pipelines.people import invitations
+from pipelines.people import accounts, invitations, members
 from pipelines.ports import audit, observers
 
 # {group of the provider: {"owner/project": roles}}
@@ -39,7 +39,8 @@ def _set_member_roles_given_by_provider(
     # What an admin gave stays, whatever the groups say.
     own = set(before) - set(member.provider_roles if member else ())
     after = [role for role in Role.values if role in own | roles]
-    if member and Role.ADMIN in before and Role.ADMIN not in after and _is_last_admin(member):
+    is_demoted = member is not None and Role.ADMIN in before and Role.ADMIN not in after
+    if member and is_demoted and members.lock_and_list_active_admin_ids(project) == [member.pk]:
         after = [*after, Role.ADMIN.value]
     if member is None:
         if after:
@@ -50,6 +51,7 @@ def _set_member_roles_given_by_provider(
     if not after:
         _record_in_audit("member.removed", user, project, now, roles=before)
         member.delete()
+        accounts.revoke_tokens_bound_to_project(user, project, by=user, now=now)
         for group in Group.objects.filter(project=project, members=user):
             group.members.remove(user)
         if Role.ADMIN in before:
@@ -89,13 +91,6 @@ def _projects_by_name(roles_by_project: Mapping[str, frozenset[str]]) -> list[Pr
         owner, _, key = name.partition("/")
         projects += list(Project.objects.filter(owner__key=owner, key=key).select_related("owner"))
     return projects
-
-
-def _is_last_admin(member: Membership) -> bool:
-    admins = Membership.objects.select_for_update().filter(
-        project=member.project_id, roles__contains=[Role.ADMIN]
-    )
-    return [admin.pk for admin in admins] == [member.pk]
 
 
 def _notify_observers(

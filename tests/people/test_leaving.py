@@ -53,6 +53,21 @@ def test_the_last_admin_stays(world: World, signed_in: As) -> None:
     assert User.objects.get(pk=world.admin.pk).is_active
 
 
+def test_an_admin_who_cannot_sign_in_is_no_admin_that_stays(world: World, signed_in: As) -> None:
+    second, client = make_member(world.project, "admin"), signed_in(world.admin)
+    departures.deactivate_user(second, heir=None, by=world.admin, now=timezone.now())
+    client.post(at(world, "project-leave"), {"leave": "yes"})
+    assert "needs at least one admin" in text(client.get(at(world, "project-settings")))
+    own = Membership.objects.get(user=world.admin)
+    for form in ({"remove": "yes"}, {"roles": ["viewer"]}):
+        client.post(at(world, "member-change", own.pk), form)
+        own.refresh_from_db()
+        assert own.roles == ["admin"]
+    member = Membership.objects.get(user=second)
+    client.post(at(world, "member-change", member.pk), {"remove": "yes"})
+    assert not Membership.objects.filter(user=second).exists()
+
+
 def test_who_answers_for_an_agent_hands_it_on_first(world: World, signed_in: As) -> None:
     agent = agent_of(world, world.operator)
     client = signed_in(world.operator)

@@ -192,6 +192,32 @@ def test_the_last_admin_stays_one(world: World, company: Provider) -> None:
     assert roles(world) == [Role.ADMIN]
 
 
+def test_an_admin_who_cannot_sign_in_is_no_admin_beside_the_last(world: World, company: Provider) -> None:
+    company.claims["groups"] = ["leads"]
+    come(Client())
+    User.objects.filter(pk=world.admin.pk).update(is_active=False)
+    company.claims["groups"] = []
+    come(Client())
+    assert roles(world) == [Role.ADMIN]
+
+
+def test_whom_a_group_gives_nothing_more_loses_the_tokens_of_the_project(
+    world: World, company: Provider
+) -> None:
+    company.claims["groups"] = ["reviewers"]
+    come(Client())
+    user = User.objects.get(username="pat")
+    token, _secret = world.token_of(user)
+    token.project = world.project
+    token.save()
+    company.claims["groups"] = []
+    come(Client())
+    assert roles(world) == []
+    token.refresh_from_db()
+    assert token.revoked_at is not None
+    assert AdministrativeAct.objects.filter(kind="token.revoked", project=world.project).exists()
+
+
 def test_an_account_with_the_same_address_is_not_taken_over(world: World, company: Provider) -> None:
     company.claims["email"] = world.viewer.email.upper()
     client = Client()
