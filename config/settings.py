@@ -326,8 +326,9 @@ OBSERVERS = [
     "pipelines.work.host_notifications.observer.HostObserver",
     "pipelines.work.triggers.line_end_starts.LineEndObserver",
 ]
-# Called every hour until nothing is left: each deletes some of what is kept for a time only; the last one reads the
-# guarantees of a version anew that was published under an earlier revision of the law.
+# Called every hour until nothing is left: each deletes some of what is kept for a time only. The last ones decide gates
+# where whoever was missing has left, read the guarantees of a version anew that was published under an earlier revision
+# of the law, and look at the health of projects.
 EXPIRES = [
     "pipelines.work.expiry.delete_some_expired_uploads",
     "pipelines.work.expiry.purge_some_expired_tasks",
@@ -339,6 +340,7 @@ EXPIRES = [
     "pipelines.lines.drawings.delete_some_unused_drawings",
     "pipelines.lines.triggers.delete_some_old_deliveries",
     "reviews.notifications.retention.delete_batch_of_expired_notifications",
+    "pipelines.engine.decide_gates_all_have_approved",
     "pipelines.lines.guarantee_rereads.prove_next_live_version_again",
     "pipelines.lines.health.notify_of_new_health_breaches",
 ]

@@ -41,6 +41,10 @@ from pipelines.engine.commands.tool_permissions import (
     answer_tool_permission,
     ask_tool_permission,
 )
+from pipelines.engine.commands.unanimous import (
+    decide_gates_all_have_approved,
+    decide_gates_all_have_approved_on_commit,
+)
 from pipelines.engine.commands.vote import vote
 from pipelines.engine.core.sampling_fallback import ask_about_every_task_after_revert
 from pipelines.engine.core.values import ENGINE, Actor, Report, ReportResult, VoteResult
@@ -79,6 +83,8 @@ __all__ = [
     "cancel",
     "change_agent",
     "complete_manual_job",
+    "decide_gates_all_have_approved",
+    "decide_gates_all_have_approved_on_commit",
     "decide_held_tokens_again",
     "escalate",
     "expire_lease",

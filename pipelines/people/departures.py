@@ -55,6 +55,8 @@ def deactivate_user(user: User, *, heir: User | None, by: User | None, now: date
         accounts.revoke_token(token, now, by)
     for project in Project.objects.filter(memberships__user=user, memberships__roles__contains=[Role.ADMIN]):
         invitations.close_admin_invitations(project, user, by=by, now=now)
+    for project_id in Membership.objects.filter(user=user).values_list("project_id", flat=True):
+        engine.decide_gates_all_have_approved_on_commit(project_id, now)
     accounts.end_sessions(user)
     audit.record_administrative_act(
         "person.deactivated", by=by, at=now, about=audit.actor_reference_or_command(user), name=user.username

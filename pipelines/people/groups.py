@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from pipelines import engine
 from pipelines.models import ENDED, Group, Line, Project, Task, User
 from pipelines.ports import audit
 from pipelines.queries import versions
@@ -34,6 +35,7 @@ def set_group_members(group: Group, people: Iterable[User], *, by: User | None, 
     _record_in_audit(
         "group.changed", group, by, now, added=sorted(after - before), removed=sorted(before - after)
     )
+    engine.decide_gates_all_have_approved_on_commit(group.project_id, now)
 
 
 @transaction.atomic
@@ -42,6 +44,7 @@ def delete_group(group: Group, *, by: User | None, now: datetime) -> None:
     # Before: a row that was deleted has no number any more, by which the record names it
     _record_in_audit("group.deleted", group, by, now, people=people)
     group.delete()
+    engine.decide_gates_all_have_approved_on_commit(group.project_id, now)
 
 
 def _record_in_audit(kind: str, group: Group, by: User | None, now: datetime, **data: object) -> None:

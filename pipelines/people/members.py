@@ -9,6 +9,7 @@ from allauth.account.forms import default_token_generator
 from allauth.account.utils import user_pk_to_url_str
 from django.db import transaction
 
+from pipelines import engine
 from pipelines.errors import Conflict, Forbidden, first_row_or_raise_not_found
 from pipelines.models import Group, Membership, Project, Role, User
 from pipelines.people import accounts, invitations
@@ -56,6 +57,7 @@ def remove_member(project: Project, member: int, *, by: User | None, now: dateti
     membership.delete()
     for group in Group.objects.filter(project=project, members=membership.user_id):
         group.members.remove(membership.user_id)
+    engine.decide_gates_all_have_approved_on_commit(project.pk, now)
     if Role.ADMIN in membership.roles:
         invitations.close_admin_invitations(project, membership.user, by=by, now=now)
 
@@ -89,6 +91,7 @@ def _apply_member_change(
         invitations.close_admin_invitations(member.project, member.user, by=by, now=now)
     if set(previous) != set(roles):
         _notify_observers(member, by, now, before=previous)
+        engine.decide_gates_all_have_approved_on_commit(member.project_id, now)
     return member
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from pipelines import engine
 from pipelines.models import Group, Membership, Project, Role, User
 from pipelines.people import accounts, invitations, members
 from pipelines.ports import audit, observers
@@ -54,6 +55,7 @@ def _set_member_roles_given_by_provider(
         accounts.revoke_tokens_bound_to_project(user, project, by=user, now=now)
         for group in Group.objects.filter(project=project, members=user):
             group.members.remove(user)
+        engine.decide_gates_all_have_approved_on_commit(project.pk, now)
         if Role.ADMIN in before:
             invitations.close_admin_invitations(project, user, by=user, now=now)
         return
@@ -66,6 +68,7 @@ def _set_member_roles_given_by_provider(
             "member.changed", user, project, now, before={"roles": before}, after={"roles": after}
         )
         _notify_observers(user, project, now, before, after)
+        engine.decide_gates_all_have_approved_on_commit(project.pk, now)
 
 
 def _roles_by_project(groups: Iterable[str], mapped: Mapped) -> dict[str, frozenset[str]]:

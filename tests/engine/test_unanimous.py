@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from pipelines import engine
 from pipelines.errors import Forbidden
 from pipelines.models import (
     Absence,
@@ -20,6 +22,7 @@ from pipelines.models import (
     Task,
     User,
 )
+from pipelines.people import departures, groups, members
 from pipelines.work.scheduler import timers
 from reviews.decision.review_access import visits_among_which_user_may_decide
 from tests.engine.test_timers import pass_time
@@ -123,6 +126,72 @@ def test_who_joins_is_waited_for_and_who_leaves_is_not(world: World) -> None:
     grouped(world, "law", dan)
     Membership.objects.get(project=world.project, user=ben).delete()
     assert world.vote(task, "approve", by=dan).state == "decided"
+
+
+def _removed(world: World, user: User) -> None:
+    departures.remove_person(world.project, user, heir=None, by=world.admin, now=timezone.now())
+
+
+def _deactivated(world: World, user: User) -> None:
+    departures.deactivate_user(user, heir=None, by=None, now=timezone.now())
+
+
+def _out_of_the_group(world: World, user: User) -> None:
+    group = Group.objects.get(key="law")
+    left = group.members.exclude(pk=user.pk)
+    groups.set_group_members(group, list(left), by=world.admin, now=timezone.now())
+
+
+@pytest.mark.parametrize("goes", [_removed, _deactivated, _out_of_the_group])
+def test_where_nobody_else_was_missing_their_leaving_decides(
+    world: World,
+    django_capture_on_commit_callbacks: Callable[..., Any],
+    goes: Callable[[World, User], None],
+) -> None:
+    ann, ben, eva = (make_member(world.project, "viewer", name) for name in ("ann", "ben", "eva"))
+    grouped(world, "law", ann, ben, eva)
+    task = asking(world, {"group": "law", "count": "all"})
+    world.vote(task, "approve", by=ann)
+    with django_capture_on_commit_callbacks(execute=True):
+        goes(world, eva)
+    assert world.status(task) == "awaiting_review", "ben has not approved"
+    with django_capture_on_commit_callbacks(execute=True):
+        goes(world, ben)
+    visit = GateVisit.objects.get(task=task)
+    assert (visit.state, visit.word, visit.decided_by, world.at(task)) == (
+        "decided",
+        "approve",
+        ann,
+        ["ship"],
+    )
+    assert Event.objects.get(task=task, kind="gate.decided").data["everyone"] == [ann.username]
+
+
+def test_who_loses_the_role_is_waited_for_no_longer(
+    world: World, django_capture_on_commit_callbacks: Callable[..., Any]
+) -> None:
+    first, second = world.reviewers(2)
+    task = asking(world, {"role": "reviewer", "count": "all"})
+    for approver in (first, world.admin):
+        world.vote(task, "approve", by=approver)
+    demoted = Membership.objects.get(project=world.project, user=second)
+    with django_capture_on_commit_callbacks(execute=True):
+        members.change_member(
+            world.project, demoted.pk, roles=["viewer"], execute=False, by=None, now=timezone.now()
+        )
+    assert world.at(task) == ["ship"]
+
+
+def test_what_was_missed_is_decided_within_the_hour(world: World) -> None:
+    ann, ben = (make_member(world.project, "viewer", name) for name in ("ann", "ben"))
+    grouped(world, "law", ann, ben)
+    task = asking(world, {"group": "law", "count": "all"})
+    world.vote(task, "approve", by=ann)
+    assert engine.decide_gates_all_have_approved(timezone.now()) == 0
+    Membership.objects.get(project=world.project, user=ben).delete()
+    assert engine.decide_gates_all_have_approved(timezone.now()) == 1
+    assert world.at(task) == ["ship"]
+    assert engine.decide_gates_all_have_approved(timezone.now()) == 0
 
 
 def test_the_owner_of_a_station_is_asked_and_nobody_else(world: World) -> None:

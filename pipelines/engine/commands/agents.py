@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from pipelines.engine.commands.unanimous import decide_gates_all_have_approved_on_commit
 from pipelines.engine.core.agent_capacity import wake_tokens_and_jobs_of_agent
 from pipelines.engine.core.agent_trust import RAISED, set_trust_level
 from pipelines.engine.core.transaction import run_in_transaction
@@ -74,6 +75,7 @@ def _change_agent(agent_id: int, values: Mapping[str, Any], actor: Actor) -> Age
         )
         if "owner_id" in changed:
             _notify_agent_owner_unless_actor(agent, actor)
+            decide_gates_all_have_approved_on_commit(agent.project_id, now())
         wake_tokens_and_jobs_of_agent(agent.project_id, agent.key)
     return agent
 

@@ -133,7 +133,7 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
     cast = _store_vote(batch, task, visit, request, seat, _self_approval_data(alone))
     # Counted at once: it may be the one that decides
     votes.append(cast)
-    decides = _votes_decide_visit(task, visit, policy, votes)
+    decides = votes_decide_visit(task, visit, policy, votes)
     answer = (
         store_decision_and_move_task(batch, task, token, visit, request, votes, together) if decides else {}
     )
@@ -141,7 +141,7 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
     return VoteResult(visit.state, bool(answer), task.status, batch.now, answer)
 
 
-def _votes_decide_visit(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
+def votes_decide_visit(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
     """Return whether the votes decide the visit, by the people who are asked at this moment."""
     return tally_of_votes(policy, votes, unanimous_voters_or_none(task, visit, policy)).word is not None
 

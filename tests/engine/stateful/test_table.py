@@ -89,6 +89,8 @@ DOES: dict[str, tuple[str, ...]] = {
     "resume": tuple(key for key in COMMANDS if key.startswith("resume_")),
     "override_gate_as_administrator": (),  # In the place of those whom a gate asks: see test_override
     "undo_migration_of_tasks": ("migrate_and_undo", "undo_late"),
+    "decide_gates_all_have_approved": (),  # After somebody left: see tests/engine/test_unanimous
+    "decide_gates_all_have_approved_on_commit": (),
     "decide_held_tokens_again": ("reconsider", "resolve_go_on"),
     "raise_trust_level": (),  # Of an agent, while no task moves: see tests/pages/test_trust
     "register_agent": (),  # Of a project, before any task: see people
