@@ -62,3 +62,25 @@ def test_whoever_made_the_token_of_a_machine_has_requested_what_it_forks(api: Ap
     refused = api.as_(maker).post(gate_path(fork), {"action": "approve"})
     assert refused.status_code == 403 and "requested" in refused.json()["detail"]
     assert api.as_(world.reviewer).post(gate_path(fork), {"action": "approve"}).status_code == 200
+
+
+def test_whoever_made_the_token_of_a_machine_has_produced_what_it_skips(api: Apis, world: World) -> None:
+    task, maker = behind_manual_work(world), world.admin
+    body = {"version": world.token(task).version, "to": "@success"}
+    skipped = api.machine("read", "report").post(f"/stages/line/tasks/{task.name}/move", body)
+    assert skipped.status_code == 200, skipped.content
+    world.report(task)
+    refused = api.as_(maker).post(gate_path(task), {"action": "approve"})
+    assert refused.status_code == 403 and "produced" in refused.json()["detail"]
+    assert api.as_(world.reviewer).post(gate_path(task), {"action": "approve"}).status_code == 200
+
+
+def test_a_machine_that_skips_right_before_the_gate_does_not_hide_its_maker(api: Apis, world: World) -> None:
+    task = world.start(world.line(stations=[station("build", GATED), "ship"], gates=[GATE]))
+    maker = world.admin
+    skipped = api.machine("read", "report").post(
+        f"/stages/line/tasks/{task.name}/move", {"version": world.token(task).version, "to": "@success"}
+    )
+    assert skipped.status_code == 200, skipped.content
+    assert api.as_(maker).post(gate_path(task), {"action": "approve"}).status_code == 403
+    assert api.as_(world.reviewer).post(gate_path(task), {"action": "approve"}).status_code == 200

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from django.db.models import BigIntegerField, F, QuerySet
+from django.db.models import BigIntegerField, F, Q, QuerySet
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import ids_of_token_and_its_past
-from pipelines.models import BranchPush, Event, Job, Task, Token
+from pipelines.models import ApiToken, BranchPush, Event, Job, Task, Token
 from pipelines.models.plumbing.compiled_queries import server_prepared
 
-PERSON = "person:"
+PERSON, MACHINE = "person:", "machine:"
 ANSWER = "answer"
 """The trigger of the visit that begins with a person's answer to the question of a station."""
 HandRow = tuple[int, str]
-"""Position and person: who reported a visit there by hand, or answered a question."""
+"""Position and actor: who reported a visit there by hand, answered a question, or skipped it by a machine's token."""
 
 
 @server_prepared(task=BigIntegerField())
@@ -32,8 +32,8 @@ def token_and_person_of_answers(task: Any) -> QuerySet[Event, HandRow]:
 def _token_and_reporting_person_rows(jobs: QuerySet[Job, Job]) -> QuerySet[Job, HandRow]:
     # Whoever closes a job from outside is named by it as well, and produced nothing. A report has a digest, also that
     # of work which is skipped or called cancelled (law §17).
-    done = jobs.filter(state=Job.State.DONE, reported_by__startswith=PERSON)
-    done = done.exclude(result="cancelled", report_digest="")
+    by_hand = Q(reported_by__startswith=PERSON) | Q(reported_by__startswith=MACHINE)
+    done = jobs.filter(by_hand, state=Job.State.DONE).exclude(result="cancelled", report_digest="")
     return done.order_by("pk").values_list("token_id", "reported_by")
 
 
@@ -50,7 +50,7 @@ def people_in_past_of_token(batch: Batch, task: Task, token: Token, stored: Iter
     recent = (
         (job.token_id, job.reported_by)
         for job in jobs
-        if job.reported_by.startswith(PERSON) and (job.result != "cancelled" or job.report_digest)
+        if job.reported_by.startswith((PERSON, MACHINE)) and (job.result != "cancelled" or job.report_digest)
     )
     rows = [*stored, *recent]
     if any(position != token.pk for position, _person in rows):
@@ -61,7 +61,19 @@ def people_in_past_of_token(batch: Batch, task: Task, token: Token, stored: Iter
             token.pk, [(row.pk, row.parent_id, row.joined_id) for row in tokens.values()]
         )
         rows = [row for row in rows if row[0] in past]
-    return list(dict.fromkeys(person for _position, person in rows))
+    return _unique_people_behind_actors(actor for _position, actor in rows)
+
+
+def _unique_people_behind_actors(actors: Iterable[str]) -> list[str]:
+    """List the people; in place of a machine whoever made its token, who knows its secret (law §15)."""
+    unique = list(dict.fromkeys(actors))
+    tokens = [int(actor.removeprefix(MACHINE)) for actor in unique if actor.startswith(MACHINE)]
+    if not tokens:
+        return unique
+    made = ApiToken.objects.filter(pk__in=tokens, created_by__isnull=False).values_list("pk", "created_by")
+    makers = {f"{MACHINE}{pk}": f"{PERSON}{maker}" for pk, maker in made}
+    people = (makers.get(actor, "") if actor.startswith(MACHINE) else actor for actor in unique)
+    return list(dict.fromkeys(filter(None, people)))
 
 
 def retried_ancestor_tasks(task: Task) -> Iterator[Task]:
@@ -85,7 +97,7 @@ def manual_workers_of_tasks(ids: list[int]) -> list[str]:
         *_token_and_reporting_person_rows(Job.objects.filter(task__in=ids)),
         *_token_and_answering_person_rows(Event.objects.filter(task__in=ids)),
     ]
-    return list(dict.fromkeys(person for _position, person in rows))
+    return _unique_people_behind_actors(actor for _position, actor in rows)
 
 
 def pushes_to_branches_of_task_chain(task: Task) -> QuerySet[BranchPush]:
