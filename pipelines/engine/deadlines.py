@@ -32,7 +32,7 @@ from pipelines.engine.moves.evaluations import UNTAKEN
 from pipelines.engine.moves.gates import SOON, approval_policy_of_visit, due_time_after
 from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME
 from pipelines.engine.statements import TAKE_DUE_TIME
-from pipelines.models import Due, Escalation, Event, GateVisit, Job, Task, User, Word
+from pipelines.models import Due, Escalation, Event, GateVisit, Job, User, Word
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import leases, observers
 from pipelines.queries import versions
@@ -100,9 +100,12 @@ def remind_or_act_on_overdue_gate(batch: Batch, due: Due) -> None:
 
 
 def _emit_gate_reminder(batch: Batch, visit: GateVisit, gate: Gate, number: int) -> None:
-    """`number`: 0 before it is due."""
-    to = _overdue_addresses(visit.task, visit, gate)
-    batch.emit(observers.GateOverdue(visit.pk, visit.task_id, to, batch.now, number))
+    """Remind those whom the gate notifies or, if it names none, everybody who can still decide. `number`: 0 before it
+    is due."""
+    people = () if gate.notify else _people_who_can_still_decide(visit)
+    mailed = User.objects.filter(pk__in=people).exclude(email="").order_by("pk")
+    addresses = tuple(gate.notify) or tuple(dict.fromkeys(mailed.values_list("email", flat=True)))
+    batch.emit(observers.GateOverdue(visit.pk, visit.task_id, addresses, batch.now, number, people))
 
 
 def _record_overdue_and_count(batch: Batch, visit: GateVisit, then: str) -> int:
@@ -132,15 +135,13 @@ def _escalate_overdue_gate(batch: Batch, visit: GateVisit, line: ParsedLine, gat
     escalations.open_escalation(batch, task, line, "gate_overdue", ENGINE, visit=visit, reason=reason)
 
 
-def _overdue_addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
-    """The addresses the gate notifies or, if it names none, those of everybody who can decide."""
-    if gate.notify:
-        return tuple(gate.notify)
-    away = stand_in_by_absent_by_project([task.project_id])[task.project_id]
+def _people_who_can_still_decide(visit: GateVisit) -> tuple[int, ...]:
+    """Return the ids of everybody who can decide. Whoever has voted is reminded of nothing."""
+    project_id = visit.task.project_id
+    away = stand_in_by_absent_by_project([project_id])[project_id]
     policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
-    may = ids_of_deciders(entitled_people_by_id(task.project_id), away, visit, policy)
-    people = User.objects.filter(pk__in=may).exclude(email="").order_by("pk")
-    return tuple(dict.fromkeys(people.values_list("email", flat=True)))
+    people, votes = entitled_people_by_id(project_id), list(visit.votes.all())
+    return tuple(ids_of_deciders(people, away, visit, policy, votes))
 
 
 def _reject_overdue_gate(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> None:

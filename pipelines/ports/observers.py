@@ -42,13 +42,15 @@ class GateDueMoved:
 
 @dataclass(frozen=True)
 class GateOverdue:
-    """A gate reminds of itself. `number`: 0 before it is due; 1 when its due time has passed, then 2, 3, …"""
+    """A gate reminds of itself. `number`: 0 before it is due; 1 when its due time has passed, then 2, 3, … `people`:
+    the ids of who is reminded, with an address or without, where the gate names no addresses."""
 
     visit_id: uuid.UUID
     task_id: int
     notify: tuple[str, ...]
     at: datetime
     number: int = 1
+    people: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

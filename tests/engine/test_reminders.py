@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.engine.core.working_time import WorkingTime
-from pipelines.models import Due, Escalation, Event, GateVisit, Project, Task
+from pipelines.models import Absence, Due, Escalation, Event, GateVisit, Project, Task, User
 from pipelines.people import working_time
 from pipelines.people.working_time import WorkingHours
 from pipelines.routing.document.line import DocumentError, read_line
@@ -132,3 +132,34 @@ def test_nobody_is_reminded_after_a_late_start_of_the_worker_all_at_once(world: 
     due = Due.objects.get(task=task)
     assert engine.fire_due_time_and_return_result(due.pk) == "fired"
     assert Due.objects.get(task=task).due_at > timezone.now() + timedelta(hours=1)
+
+
+def test_who_has_voted_is_reminded_no_more_and_who_has_no_address_by_the_bell(world: World) -> None:
+    first, second, third = world.reviewers(3)
+    User.objects.filter(pk=second.pk).update(email="")
+    User.objects.filter(pk=third.pk).update(email="third@example.com")
+    gate = {"key": "review", "due": {"after": "4h"}, "approval": {"who": [{"role": "reviewer", "count": 3}]}}
+    rule = {"id": "on", "to": "ship", "gates": ["review"]}
+    task = world.start(world.line(stations=[station("build", rule), "ship"], gates=[gate]))
+    world.report(task)
+    world.vote(task, "approve", by=first)
+    fire_next(task)
+    overdue = Notification.objects.filter(task=task, about__endswith=":overdue", kind="review")
+    assert set(overdue.values_list("user", flat=True)) == {second.pk, third.pk, world.admin.pk}
+    mailed = Mail.objects.filter(kind="overdue").values_list("address", flat=True)
+    assert set(mailed) == {"third@example.com", world.admin.email}
+
+
+def test_whose_place_a_stand_in_has_taken_is_reminded_no_more(world: World) -> None:
+    away, other = world.reviewers(2)
+    User.objects.filter(pk=other.pk).update(email="other@example.com")
+    now = timezone.now()
+    Absence.objects.create(user=away, stand_in=world.viewer, until=now + timedelta(days=1), created_at=now)
+    gate = {"key": "review", "due": {"after": "4h"}, "approval": {"who": [{"role": "reviewer", "count": 2}]}}
+    rule = {"id": "on", "to": "ship", "gates": ["review"]}
+    task = world.start(world.line(stations=[station("build", rule), "ship"], gates=[gate]))
+    world.report(task)
+    world.vote(task, "approve", by=world.viewer)
+    fire_next(task)
+    overdue = Notification.objects.filter(task=task, about__endswith=":overdue", kind="review")
+    assert set(overdue.values_list("user", flat=True)) == {other.pk, world.admin.pk}

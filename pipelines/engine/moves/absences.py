@@ -127,10 +127,20 @@ def usable_seats_of(
 
 
 def ids_of_deciders(
-    people: Mapping[int, EntitledPerson], stand_ins: StandIns, visit: GateVisit, policy: Approval
+    people: Mapping[int, EntitledPerson],
+    stand_ins: StandIns,
+    visit: GateVisit,
+    policy: Approval,
+    votes: Collection[Vote] = (),
 ) -> list[int]:
-    """The ids of the members of a project who may decide at an open visit, on their own or in somebody's place."""
-    eligible = {pk: person for pk, person in people.items() if meets_any_requirement(person, policy.who)}
+    """The ids of the members of a project who may decide at an open visit, on their own or in somebody's place.
+    `votes`: those that were cast there; each takes its seat, and its voter has no other word."""
+    filled_seats = {pk for vote in votes for pk in (vote.seat_id, vote.connected_by)}
+    eligible = {
+        pk: person
+        for pk, person in people.items()
+        if pk not in filled_seats and meets_any_requirement(person, policy.who)
+    }
     decider_ids = [
         pk
         for pk, person in eligible.items()
@@ -145,4 +155,5 @@ def ids_of_deciders(
                 break
             if pk in people:
                 decider_ids.append(pk)
-    return list(dict.fromkeys(decider_ids))
+    voters = {vote.user_id for vote in votes}
+    return [pk for pk in dict.fromkeys(decider_ids) if pk not in voters]

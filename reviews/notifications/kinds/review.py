@@ -47,7 +47,8 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
                 )
     for late in batch_context.consequences_of_type(GateOverdue):
         project_id = batch_context.tasks[late.task_id].project_id
-        for user_id in batch_context.unique_member_ids_at_addresses(late.task_id, late.notify):
+        at_addresses = batch_context.unique_member_ids_at_addresses(late.task_id, late.notify)
+        for user_id in dict.fromkeys([*late.people, *at_addresses]):
             yield NotificationEvent(
                 user_id,
                 f"{late.visit_id}:{_reminder_key(late.number)}",
