@@ -214,9 +214,9 @@ def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> Lease
 def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
     """List the waiting jobs that the runner may have: by priority, then by age. Empty where it is drained."""
     worker = get_runner(request, runner)
-    jobs = {} if worker.stopping else claimable_jobs(runner_offer(worker), payload.room)
-    allowed = _allowed_jobs(request.auth, jobs)
-    return WaitingOut(jobs=[WaitingJob(job=job, queue=jobs[job]) for job in allowed])
+    offer, only_job_id = runner_offer(worker), request.auth.only_job_id
+    jobs = {} if worker.stopping else claimable_jobs(offer, payload.room, only_job_id)
+    return WaitingOut(jobs=[WaitingJob(job=job, queue=queue) for job, queue in jobs.items()])
 
 
 @router.post(JOB + "/claim", response=StartedOut, url_name="runner-claim")

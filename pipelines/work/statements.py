@@ -13,11 +13,12 @@ _CLAIMABLE: Final = """
     SELECT job.id, work.queue
     FROM jsonb_to_recordset((SELECT %s::jsonb)) AS work(
       version bigint, station text, purpose text, kind text, agent text, project bigint,
-      queue text, most bigint, input text, refused jsonb)
+      queue text, most bigint, input text, refused jsonb, sole_job bigint)
     CROSS JOIN LATERAL (
       SELECT job.id, job.rank, job.created_at FROM pipelines_job job
       WHERE job.state = 'queued' AND job.pinned_id = work.version AND job.station = work.station
         AND job.purpose = work.purpose AND job.kind = work.kind
+        AND (work.sole_job IS NULL OR job.id = work.sole_job)
         AND (SELECT token.status FROM pipelines_token token WHERE token.id = job.token_id)
             IN ('queued', 'evaluating')
         AND (work.input = '' OR NOT EXISTS (

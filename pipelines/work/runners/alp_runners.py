@@ -122,12 +122,7 @@ def ids_of_jobs_for_runner(runner: Worker) -> list[int]:
     if runner.stopping or leases.leases_of_worker(runner.pk):
         return []
     only_job_id = runner.token.only_job_id if runner.token else None
-    if only_job_id is None:
-        return list(claimable_jobs(alp_runner_offer(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
-    # However many more urgent ones wait
-    return [
-        job for job in claimable_jobs(alp_runner_offer(runner), {queue.DRIVE: 10_000}) if job == only_job_id
-    ]
+    return list(claimable_jobs(alp_runner_offer(runner), {queue.DRIVE: MOST_UNRENDERABLE}, only_job_id))
 
 
 def lease_most_urgent_job_or_none(runner: Worker) -> Dispatched | None:

@@ -17,11 +17,13 @@ from pipelines.models import ApiToken, Job
 from pipelines.queries.runners import runner_rows
 from pipelines.work.transport.http.calls import ServerCalls
 from pipelines.work.transport.http.transport import HttpTransport
+from pipelines.work.transport.http.wire_format import PROTOCOL
 from tests.api.conftest import Apis
 from tests.factories import World
 from tests.fixtures.site import Site, free_port
 from tests.waiting import LONG
 from tests.work.driving import command
+from tests.work.runners.far import FACTS, FarAway
 from tests.work.runners.running import runner
 
 
@@ -88,6 +90,18 @@ def test_a_long_queue_costs_no_more_statements(api: Apis, world: World) -> None:
             assert admin.get("/queue").json()["total"] == 1 + more
         counts.append(len(queries))
     assert counts[0] == counts[1]
+
+
+def test_its_job_is_offered_however_many_more_urgent_ones_wait(
+    api: Apis, world: World, tmp_path: Path
+) -> None:
+    line = two_stations(world)
+    tasks = [world.start(line) for _ in range(3)]
+    last = Job.objects.get(task=tasks[-1])
+    pod = FarAway(tmp_path / "pod", token_for(api, world, last.pk))
+    assert pod.call("", {**FACTS, "protocol": PROTOCOL}).status_code == 200
+    assert pod.call("/waiting", {"room": {"drive": 1}}).json()["jobs"] == [{"job": last.pk, "queue": "drive"}]
+    assert pod.call("/waiting", {"room": {"drive": 0}}).json()["jobs"] == []
 
 
 @pytest.mark.parametrize(("program", "code"), [(OK, 0), (FAILS, 10)])

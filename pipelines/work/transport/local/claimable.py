@@ -20,9 +20,12 @@ from pipelines.routing.document.kinds import IMAGES
 from pipelines.work.statements import CLAIMABLE, UNATTENDED
 
 
-def claimable_jobs(offer: WorkOffer, room: Mapping[str, int]) -> dict[int, str]:
-    """Return {job: queue} of what this offer takes, in order, of each queue as many as there is room for."""
-    return _select_jobs(offer, room, CLAIMABLE)
+def claimable_jobs(
+    offer: WorkOffer, room: Mapping[str, int], only_job_id: int | None = None
+) -> dict[int, str]:
+    """Return {job: queue} of what this offer takes, in order, of each queue as many as there is room for.
+    `only_job_id`: no other job, however many more urgent ones wait."""
+    return _select_jobs(offer, room, CLAIMABLE, only_job_id=only_job_id)
 
 
 def unattended_jobs(offer: WorkOffer, room: Mapping[str, int], older_than: float) -> dict[int, str]:
@@ -30,13 +33,16 @@ def unattended_jobs(offer: WorkOffer, room: Mapping[str, int], older_than: float
     return _select_jobs(offer, room, UNATTENDED, older_than)
 
 
-def _select_jobs(offer: WorkOffer, room: Mapping[str, int], text: str, *values: float) -> dict[int, str]:
+def _select_jobs(
+    offer: WorkOffer, room: Mapping[str, int], text: str, *values: float, only_job_id: int | None = None
+) -> dict[int, str]:
     waiting = (
         queued_work.queued_work_everywhere()
         if offer.project is None
         else queued_work.queued_work_in_project(offer.project)
     )
-    work = list(_fitting_rows(offer, [row for row in waiting if row.kind not in UNLEASED], room))
+    fitting = _fitting_rows(offer, [row for row in waiting if row.kind not in UNLEASED], room)
+    work = [{**row, "sole_job": only_job_id} for row in fitting]
     if not work:
         return {}
     remaining, jobs = dict(room), dict[int, str]()
