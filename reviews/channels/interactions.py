@@ -19,6 +19,7 @@ from reviews.channels import accounts
 from reviews.channels.chat_actions import APPROVE, ChatAction
 from reviews.decision.entitlements import Entitlements
 from reviews.decision.gates import needs_no_reason_field_or_second_factor
+from reviews.decision.remarks import reason_with_remarks
 from reviews.models import ChannelConnection
 
 MOST_BYTES = 64 * 1024
@@ -103,6 +104,7 @@ def _approve_from_chat_and_reply(connection: ChannelConnection, pressed: ChatAct
             visit,
             user=user,
             word=Word.APPROVE,
+            reason=reason_with_remarks(visit, user, ""),
             token_version=version,
             evidence_digest=evidence,
             via=connection.kind,

@@ -21,6 +21,7 @@ from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened_count
 from reviews.decision.entitlements import Entitlements
 from reviews.decision.gates import needs_no_reason_field_or_second_factor
+from reviews.decision.remarks import reason_with_remarks
 from reviews.models import MailLink
 
 
@@ -90,6 +91,7 @@ def use_up_link_and_approve(token: str, now: datetime) -> MailLink:
                 link.visit,
                 user=link.user,
                 word=Word.APPROVE,
+                reason=reason_with_remarks(link.visit, link.user, ""),
                 token_version=link.token_version,
                 evidence_digest=link.evidence_digest,
                 via="mail",

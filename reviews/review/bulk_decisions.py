@@ -18,6 +18,7 @@ from pipelines.web.changes.trees import unopened_count
 from pipelines.web.shell.page import SignedInRequest, breadcrumbs, render_in_shell, sign_in_required
 from reviews.decision.consequences import VoteOption, offered_votes_within_allowed_rounds
 from reviews.decision.entitlements import Entitlements
+from reviews.decision.remarks import reason_with_remarks
 from reviews.decision.review_access import visits_among_which_user_may_decide
 from reviews.inbox.item import InboxViewer
 from reviews.inbox.list_selection import NEEDS_ME, review_list_from_address
@@ -176,7 +177,7 @@ def cast_vote_on_evidence_of_row(
             row.visit,
             user=user,
             word=word,
-            reason=reason,
+            reason=reason_with_remarks(row.visit, user, reason),
             token_version=int(version),
             evidence_digest=digest,
             via=via,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from pipelines.models import LineVersion, Task
-from reviews.models import NotificationSettings
+from pipelines.models import GateVisit, LineVersion, Task, User
+from reviews.models import NotificationSettings, Remark
 from reviews.notifications.recipients import MailChoice
 from tests.factories import World, station
 
@@ -24,6 +25,20 @@ def gated(**gate: Any) -> dict[str, Any]:
         ],
         "gates": [{"key": "review", "name": "Release review", "notify": [NOTIFIED], **gate}],
     }
+
+
+def remark_on(visit: GateVisit, user: User, text: str) -> Remark:
+    """A draft that waits for the decision of its author."""
+    return Remark.objects.create(
+        visit=visit,
+        user=user,
+        path="app.py",
+        side="new",
+        line=3,
+        content="0" * 64,
+        text=text,
+        at=timezone.now(),
+    )
 
 
 @pytest.fixture

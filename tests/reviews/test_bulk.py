@@ -12,7 +12,7 @@ from django.urls import reverse
 from pipelines.models import Absence, LineVersion, Task, User, Vote
 from tests.factories import World
 from tests.pages.conftest import client_of
-from tests.reviews.conftest import gated
+from tests.reviews.conftest import gated, remark_on
 
 pytestmark = pytest.mark.django_db
 PAGE = "/inbox/several/"
@@ -79,6 +79,16 @@ def test_a_rejection_of_several_needs_its_reason(world: World, line: LineVersion
     assert client.post(PAGE, confirmed(page, "reject")).status_code == 422
     assert client.post(PAGE, confirmed(page, "reject", "Not now.")).status_code == 200
     assert [world.status(task) for task in tasks] == ["failed", "failed"]
+
+
+def test_remarks_go_with_a_decision_of_several(world: World, line: LineVersion) -> None:
+    tasks = [waits(world, line, f"Task {n}") for n in range(2)]
+    remark_on(world.visit(tasks[1]), world.reviewer, "Off by one.")
+    client = client_of(world.reviewer)
+    page = table(client, world, tasks, "reject")
+    assert client.post(PAGE, confirmed(page, "reject", "Not now.")).status_code == 200
+    reasons = [task.gate_visits.get().reason for task in tasks]
+    assert reasons == ["Not now.", "Not now.\napp.py:3: Off by one."]
 
 
 def test_what_is_not_seen_is_not_in_the_table(world: World, line: LineVersion) -> None:

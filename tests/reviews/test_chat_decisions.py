@@ -25,7 +25,7 @@ from reviews.channels import accounts
 from reviews.channels.message_delivery import reply_to_slack_account_if_connected
 from reviews.models import ChannelConnection, ChatAccount, ChatCode
 from tests.factories import World, make_member, make_project
-from tests.reviews.conftest import gated
+from tests.reviews.conftest import gated, remark_on
 from tests.reviews.test_channels import HOSTILE, Chat, chat, connect, deliver  # noqa: F401 a fixture
 from tests.reviews.test_pages import as_
 from tests.waiting import LONG
@@ -116,6 +116,14 @@ def test_a_linked_account_approves_and_the_message_says_so(world: World, slack: 
     assert path == "/api/chat.update" and "value" not in json.dumps(changed["blocks"])
     slack.press(value)
     assert Vote.objects.count() == 1 and "here first" in slack.told()
+
+
+def test_remarks_go_with_an_approval_in_a_chat(world: World, slack: Slack) -> None:
+    task, value = waiting(world), slack.button()
+    remark_on(world.visit(task), world.reviewer, "Fine, but slow.")
+    linked(slack, world.reviewer)
+    slack.press(value)
+    assert Vote.objects.get().reason == "app.py:3: Fine, but slow."
 
 
 @pytest.mark.wide

@@ -18,7 +18,7 @@ from reviews.tasks import deliver_mail
 from tests.factories import World, make_member, make_project
 from tests.fixtures.mailbox import Mailbox
 from tests.pages.conftest import client_of
-from tests.reviews.conftest import gated
+from tests.reviews.conftest import gated, remark_on
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -72,6 +72,13 @@ def test_the_button_approves_once_and_the_vote_says_how(world: World, lead: User
     assert (vote.user, vote.via, vote.word) == (lead, "mail", "approve")
     again = confirm(Client(), path)
     assert again.status_code == 410 and "works once" in again.content.decode()
+
+
+def test_remarks_go_with_an_approval_by_the_link(world: World, lead: User, mailbox: Mailbox) -> None:
+    task = asked(world, lead)
+    remark_on(world.visit(task), lead, "Fine, but slow.")
+    assert confirm(Client(), link(mailbox, task)).status_code == 200
+    assert Vote.objects.get().reason == "app.py:3: Fine, but slow."
 
 
 def test_looking_never_decides(world: World, lead: User, mailbox: Mailbox) -> None:
