@@ -77,6 +77,24 @@ def refused(host: str, body: Any, event: str, **filters: str) -> str:
     return refusal_of_event_or_empty({"signature": host, "event": event, **filters}, body)
 
 
+def test_a_deleted_branch_is_no_push_and_an_edited_comment_no_order() -> None:
+    for host in ("github", "gitea", "gitlab"):
+        gone = {**BODIES[host]["pushed"], "after": "0" * 40, "commits": []}
+        assert read_event_or_none(host, gone) is None
+        assert read_event_or_none(host, {**gone, "after": "a" * 40}) is not None
+    said = {"note": "/gateline fix it"}
+    for action, starts in (("create", True), ("update", False)):
+        body = {**GITLAB["comment"], "object_attributes": {**said, "action": action}}
+        assert (refused("gitlab", body, "comment") == "") is starts
+
+
+def test_a_label_that_an_issue_of_gitlab_begins_with_is_one_that_it_gets() -> None:
+    opened = {**GITLAB["issue_opened"], "labels": [{"title": "gateline"}]}
+    assert refused("gitlab", opened, "issue_labelled", label="gateline") == ""
+    assert refused("gitlab", opened, "issue_opened") == ""
+    assert refused("gitlab", opened, "issue_labelled", label="bug")
+
+
 def test_each_host_tells_of_each_event() -> None:
     assert all(bodies.keys() == host_events.EVENTS.keys() for bodies in BODIES.values())
 

@@ -305,6 +305,13 @@ def test_a_requester_path_that_finds_nobody_leaves_the_requester_unknown(world: 
     assert [task.requesters for task in Task.objects.all()] == [[UNKNOWN]] * 3
 
 
+@pytest.mark.parametrize("name", ["\0", "\ud800"])
+def test_a_name_that_no_database_takes_is_nobodys(world: World, name: str) -> None:
+    trigger = webhook(world, options={"requester": "by"})
+    assert send(trigger, BODY | {"by": name}).status_code == 202
+    assert UNKNOWN in Task.objects.get().requesters
+
+
 def test_who_lost_the_right_starts_nothing_by_a_webhook(world: World) -> None:
     trigger = webhook(world)
     Membership.objects.filter(user=world.operator).update(roles=["viewer"])

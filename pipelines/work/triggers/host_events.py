@@ -32,13 +32,14 @@ REF = "refs/heads/"
 
 @dataclass(frozen=True, slots=True)
 class HostEvent:
-    """Event as a body says it. `files`: None where the body names none."""
+    """Event as a body says it. `files`: None where the body names none. `also`: another event that it tells of."""
 
     key: str
     author: str = ""
     branch: str = ""
     labels: tuple[str, ...] = ()
     files: tuple[str, ...] | None = None
+    also: str = ""
 
 
 def stored_filters(options: Mapping[str, Any], signature: str) -> dict[str, str]:
@@ -70,7 +71,7 @@ def refusal_of_event_or_empty(options: Mapping[str, Any], document: Any) -> str:
     if not expected:
         return ""
     event = read_event_or_none(options["signature"], document)
-    if event is None or event.key != expected:
+    if event is None or expected not in (event.key, event.also):
         actual = f" It tells of: {EVENTS[event.key].lower()}." if event else ""
         return f"It is another event than the trigger waits for.{actual}"
     values: Mapping[str, Iterable[str] | None] = {
@@ -127,8 +128,11 @@ def _changed_files_of_commits(commits: Any) -> tuple[str, ...]:
 
 
 def _push_event_of_document_or_none(document: Any, author: str) -> HostEvent | None:
-    ref = _text_at_keys_or_empty(document, "ref")
+    ref, commit = _text_at_keys_or_empty(document, "ref"), _text_at_keys_or_empty(document, "after")
     if not ref.startswith(REF) or not isinstance(_value_at_keys(document, "commits"), list):
+        return None
+    # Of a deleted branch a host tells forty zeros as its commit
+    if commit and not commit.strip("0"):
         return None
     return HostEvent(
         "pushed", author, ref.removeprefix(REF), files=_changed_files_of_commits(document["commits"])
@@ -213,14 +217,14 @@ def _gitlab_event_or_none(document: Any) -> HostEvent | None:
     if kind == "push":
         return _push_event_of_document_or_none(document, author)
     if kind == "note":
-        return (
-            HostEvent(COMMENT, author)
-            if _is_gateline_command(_text_at_keys_or_empty(document, "object_attributes", "note"))
-            else None
-        )
+        is_command = _is_gateline_command(_text_at_keys_or_empty(document, "object_attributes", "note"))
+        # Told of a comment that was edited, too; servers of before named no action
+        return HostEvent(COMMENT, author) if is_command and action in ("", "create") else None
     if kind == "issue":
         if action == "open":
-            return HostEvent("issue_opened", author, labels=labels)
+            # Nothing else is told of the labels that it begins with
+            also = "issue_labelled" if labels else ""
+            return HostEvent("issue_opened", author, labels=labels, also=also)
         before = _names_of_rows(_value_at_keys(document, "changes", "labels", "previous"), "title")
         new = tuple(
             name

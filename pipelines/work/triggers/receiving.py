@@ -19,6 +19,7 @@ from pipelines.errors import Invalid, Refused
 from pipelines.models import UNKNOWN, Membership, Trigger, TriggerDelivery, WebhookAddress, WebhookSecret
 from pipelines.ports import clock
 from pipelines.ports.vault import keys
+from pipelines.work.results.text import escaped_for_storage
 from pipelines.work.transport.local.pushes import find_people
 from pipelines.work.triggers import host_events, mapping
 from pipelines.work.triggers.kind import Occasion
@@ -120,7 +121,8 @@ def _sentence_on_command_of_stranger(trigger: Trigger, call: _Call) -> str:
     people = find_people([event.author] if event.author else [], [])
     if Membership.objects.filter(project=trigger.line.project_id, user__in=people).exists():
         return ""
-    return f"{event.author or 'Whoever commented'} is no member of this project by this user name."
+    author = escaped_for_storage(event.author)
+    return f"{author or 'Whoever commented'} is no member of this project by this user name."
 
 
 def _note_unsigned(trigger_id: int) -> None:

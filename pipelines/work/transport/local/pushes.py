@@ -46,6 +46,8 @@ def find_members(task: Task, logins: Iterable[str], addresses: Iterable[str]) ->
 
 def find_people(logins: Iterable[str], addresses: Iterable[str]) -> set[int]:
     """Ids of everybody with one of these user names or verified addresses, members or not."""
+    # What others send may hold what no database takes
+    logins, addresses = map(escaped_for_storage, logins), map(escaped_for_storage, addresses)
     users = User.objects.annotate(login=Lower("username"))
     mails = EmailAddress.objects.annotate(address=Lower("email")).filter(verified=True)
     by_name = users.filter(login__in=[name.lower() for name in logins][:MOST])
