@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from pipelines.models import Delivery, GateVisit, Project, Purpose, Status, Task, Token
+from pipelines.models import (
+    Deadlock,
+    Delivery,
+    Escalation,
+    GateVisit,
+    Project,
+    Purpose,
+    Status,
+    Task,
+    Token,
+)
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute_url
 from pipelines.routing.sentences.names import station_name
@@ -23,6 +33,8 @@ ALARMS: Final = {
     "breached": "An escalation was not answered in time",
     "deadlock": "A deadlock waits for somebody responsible",
 }
+ABOUT: Final = "about"
+"""Among what a sentence is made of: what it is told once about, as its topic names it."""
 LANDED: Final = {"merge": "Merged", "request": "Proposed"}
 TaskSentence = Callable[[Task, Mapping[str, Any]], str]
 
@@ -35,7 +47,9 @@ def event_message_or_none(message: ChannelMessage) -> ReviewMessage | None:
     if message.topic == "health":
         return _health_message(message, project)
     task = task_of_message_or_none(message)
-    sentence = SENTENCES[message.topic](task, message.data) if task is not None else ""
+    # Its topic stands before what it is told once about
+    data = {**message.data, ABOUT: message.about.partition(":")[2]}
+    sentence = SENTENCES[message.topic](task, data) if task is not None else ""
     if task is None or not sentence:
         return None
     return ReviewMessage(
@@ -114,8 +128,11 @@ def _sentence_of_waiting_token_or_empty_as(verb: str) -> TaskSentence:
     return sentence
 
 
-def _late_task_or_review_text(task: Task, data: Mapping[str, Any]) -> str:
-    return "Late: a review is overdue" if data.get("review") else "Late: its due time has passed"
+def _late_task_or_review_text_or_empty(task: Task, data: Mapping[str, Any]) -> str:
+    if not data.get("review"):
+        return "" if task.ended_at else "Late: its due time has passed"
+    is_open = GateVisit.objects.filter(pk=data[ABOUT], task=task, state=GateVisit.State.OPEN).exists()
+    return "Late: a review is overdue" if is_open else ""
 
 
 def _landed_commit_text_or_empty(task: Task, _data: Mapping[str, Any]) -> str:
@@ -137,19 +154,23 @@ def _gate_decision_text_or_empty(task: Task, data: Mapping[str, Any]) -> str:
     return f"{gate.name}: {visit.word_display}" + (f" · {visit.decided_by}" if visit.decided_by else "")
 
 
-def _alarm_text(task: Task, data: Mapping[str, Any]) -> str:
-    return ALARMS.get(data["alarm"], ALARMS["escalated"])
+def _alarm_text_or_empty(task: Task, data: Mapping[str, Any]) -> str:
+    alarms: type[Deadlock] | type[Escalation] = Deadlock if data["alarm"] == "deadlock" else Escalation
+    # The kind of the alarm stands behind its subject
+    subject, _colon, _kind = data[ABOUT].partition(":")
+    is_open = alarms._default_manager.filter(pk=subject, task=task, state="open").exists()
+    return ALARMS.get(data["alarm"], ALARMS["escalated"]) if is_open else ""
 
 
 SENTENCES: Final[dict[str, TaskSentence]] = {
     "waiting": _sentence_of_waiting_token_or_empty_as("Waits for an answer"),
     "failed": _failed_at_station_text,
     "stuck": _sentence_of_waiting_token_or_empty_as("Stuck"),
-    "late": _late_task_or_review_text,
+    "late": _late_task_or_review_text_or_empty,
     "merged": _landed_commit_text_or_empty,
     "started": _started_text,
     "moved": _moved_stations_text_or_empty,
     "decided": _gate_decision_text_or_empty,
-    "escalated": _alarm_text,
+    "escalated": _alarm_text_or_empty,
 }
 assert {*SENTENCES, "published", "health"} == BY_KEY.keys()

@@ -70,9 +70,9 @@ def first_sent_message_ref_or_empty(message: ChannelMessage) -> str:
     sent = ChannelMessage.objects.filter(
         connection=message.connection_id, task=message.task_id, state=ChannelMessage.State.SENT
     )
-    return (
-        sent.exclude(ref="").exclude(pk=message.pk).order_by("pk").values_list("ref", flat=True).first() or ""
-    )
+    others = sent.exclude(ref="").exclude(pk=message.pk)
+    # By when it was sent: one that was refused and sent again later is a reply itself, and begins no thread
+    return others.order_by("sent_at", "pk").values_list("ref", flat=True).first() or ""
 
 
 def task_of_message_or_none(message: ChannelMessage) -> Task | None:

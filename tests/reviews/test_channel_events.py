@@ -95,6 +95,33 @@ def test_late_is_told_once(world: World, chat: Chat) -> None:
     assert sent(chat)[0]["data"]["summary"] == "Late: its due time has passed"
 
 
+def test_late_is_not_told_of_what_has_ended_or_was_decided(world: World, chat: Chat) -> None:
+    hook = connect(world, chat, "webhook", topics=["late"])
+    due = timezone.now() + timedelta(hours=5)
+    task = world.start(line_of(world), due_at=due)
+    version = world.line(**gated(due={"after": "4h"}))
+    reviewed = [world.start(version) for _ in range(2)]
+    for each in reviewed:
+        world.report(each)
+    timers.run_due_timers_and_triggers(now=due + timedelta(seconds=1))
+    assert topics_of(hook) == ["late"] * 3
+    engine.cancel(task.pk, actor=engine.ENGINE)
+    world.vote(reviewed[0])
+    deliver()
+    assert [document["data"]["task"] for document in sent(chat)] == [reviewed[1].name]
+    assert sent(chat)[0]["data"]["summary"] == "Late: a review is overdue"
+
+
+def test_an_escalation_is_not_told_of_once_it_is_resolved(world: World, chat: Chat) -> None:
+    connect(world, chat, "webhook", topics=["escalated"])
+    tasks = [world.start(line_of(world, key)) for key in ("one", "two")]
+    for each in tasks:
+        engine.escalate(each.pk, user=world.operator, trigger="architecture", reason="Too large")
+    engine.cancel(tasks[0].pk, actor=engine.ENGINE)
+    deliver()
+    assert [document["data"]["task"] for document in sent(chat)] == [tasks[1].name]
+
+
 def test_what_completes_without_a_change_is_not_merged(world: World, chat: Chat) -> None:
     hook = connect(world, chat, "webhook")
     task = world.start(line_of(world))
@@ -161,6 +188,25 @@ def test_the_messages_of_a_task_are_one_thread(world: World, chat: Chat, kind: s
     deliver()
     first, second = sent(chat)
     assert thread not in first and second[thread] in ("17.5", "post1")
+
+
+def test_what_is_sent_again_later_begins_no_thread(world: World, chat: Chat) -> None:
+    """Mattermost takes a reply for no root of a thread."""
+    channel = connect(world, chat, "mattermost", topics=["started", "moved", "escalated"])
+    chat.refuse = 400
+    task = world.start(line_of(world))
+    deliver()
+    chat.refuse = 0
+    world.report(task)
+    deliver()
+    channel.messages.filter(topic="moved").update(ref="root")
+    letter = channel.messages.get(topic="started")
+    as_(world.admin).post(at(world, "channel-again", letter.pk))
+    deliver()
+    channel.messages.filter(topic="started").update(ref="reply")
+    engine.escalate(task.pk, user=world.operator, trigger="architecture", reason="Too large")
+    deliver()
+    assert [document.get("root_id") for document in sent(chat)] == [None, None, "root", "root"]
 
 
 def test_what_fails_is_tried_again_and_listed(world: World, chat: Chat) -> None:
