@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.web.shell import costly_requests
 from tests.api.conftest import Apis
 from tests.factories import World
 
@@ -18,6 +19,15 @@ def renamed(world: World) -> Any:
     task = world.start(world.line(stations=["build", "ship"]))
     world.line(stations=["make", "ship"])
     return task
+
+
+def test_looking_at_an_impact_takes_its_turn(
+    world: World, api: Apis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renamed(world)
+    monkeypatch.setattr(costly_requests, "_turns", costly_requests.TurnLimiter(at_once=2, budget=1e-9))
+    looked = [api.as_(world.designer).get(f"{LINE}/impact?to=2").status_code for _ in range(2)]
+    assert looked == [200, 429]
 
 
 def test_look_confirm_and_undo(world: World, api: Apis) -> None:

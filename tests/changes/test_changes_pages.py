@@ -74,6 +74,16 @@ def test_a_review_opens_with_its_changes(world: World, reviewed: Task) -> None:
     assert "diff-split" in page(world.reviewer, reviewed, world, view="split")
 
 
+@pytest.mark.parametrize("side", ["whatever", "mid", ""])
+def test_a_remark_on_a_side_that_there_is_not_is_refused_and_says_so(
+    world: World, reviewed: Task, side: str
+) -> None:
+    client = as_(world.reviewer)
+    assert comment(client, world, reviewed, side=side).status_code == 302
+    assert "not under review" in page(client, reviewed, world)
+    assert not Remark.objects.exists()
+
+
 def test_the_next_round_shows_what_changed_since_and_what_became_of_a_remark(
     world: World, reviewed: Task
 ) -> None:

@@ -12,10 +12,11 @@ from django.utils import timezone
 from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import line_operations
-from pipelines.models import AdministrativeAct, Membership, Owner, Project, Role
+from pipelines.models import AdministrativeAct, Membership, Owner, Project, RepositoryProtection, Role
 from pipelines.people import projects
 from pipelines.ports.vault import store, value_lookup
 from pipelines.queries.audit import ActFilter, administrative_acts
+from pipelines.queries.protections import canonical_address
 from pipelines.web.project.audit import change_text
 from tests.factories import World, document, make_member, make_project, make_user
 from tests.pages.conftest import at, client_of, text
@@ -167,6 +168,19 @@ def test_the_pages_create_rename_archive_restore_and_transfer(world: World) -> N
     assert client.post(f"{general}transfer/", {"owner": "globex"}).status_code == 422
     moved = client.post(f"{general}transfer/", {"owner": "globex", "confirm": "second"})
     assert moved.headers["Location"] == "/p/globex/second/settings/general/"
+
+
+def test_the_page_says_why_a_protected_owner_keeps_its_project(world: World) -> None:
+    make_project("beside", owner=world.project.owner.key)
+    place = canonical_address("https://github.com/acme/app.git")
+    RepositoryProtection.objects.create(owner=world.project.owner, place=place, rules={"approvals": 1})
+    there = make_project("other", owner="globex")
+    Membership.objects.create(project=there, user=world.admin, roles=["admin"])
+    form = {"owner": "globex", "confirm": world.project.key}
+    answer = client_of(world.admin).post(at(world, "project-transfer"), form)
+    assert (answer.status_code, "protects its repositories" in text(answer)) == (422, True)
+    world.project.refresh_from_db()
+    assert world.project.owner.key == "acme"
 
 
 def test_an_owner_is_added_with_its_first_project(world: World) -> None:
