@@ -117,7 +117,8 @@ def _project_id_and_closing_mails(batch_context: ConsequenceBatch) -> Iterable[t
         "visit_id", "address", "visit__task__project_id", "chosen"
     ):
         closing = closings[visit_id]
-        if not (isinstance(closing, GateDecided) and closing.decided_by_email == address):
+        decider = closing.decided_by_email.lower() if isinstance(closing, GateDecided) else ""
+        if address.lower() != decider:
             yield (
                 project_id,
                 _unsaved_mail(visit_id, address, Mail.MailKind.CLOSED, closing.at, chosen=chosen),

@@ -185,11 +185,10 @@ def _include_and_list_unread_notifications(digest: Digest) -> list[Notification]
         user=digest.user, state=Posted.State.DIGEST, digest=None, created_at__lt=digest.due_at
     )
     waiting.update(digest=digest)
-    return list(
-        with_task_and_project_loaded(
-            visible_notifications_newest_first(digest.user).filter(digest=digest, read_at=None)
-        ).order_by("created_at", "pk")
-    )
+    unread = visible_notifications_newest_first(digest.user).filter(digest=digest, read_at=None)
+    rows = with_task_and_project_loaded(unread).order_by("created_at", "pk")
+    # What is over by now is no news, as in a mail of its own
+    return [row for row in rows if not BY_KEY[row.kind].over(row)]
 
 
 def _notifications_and_addresses_by_kind_label(

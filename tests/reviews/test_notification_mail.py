@@ -284,6 +284,21 @@ def test_a_digest_of_nothing_unread_is_not_sent(world: World, mailbox: Mailbox) 
     assert (mailbox.received, digest.state) == ([], Posted.State.SKIPPED)
 
 
+@pytest.mark.broken
+def test_a_digest_tells_of_no_task_that_went_on(world: World, mailbox: Mailbox) -> None:
+    rule = {"id": "on", "when": {"eval": {"op": "equals", "value": "never"}}, "to": "ship"}
+    version = world.line(stations=[station("weigh", rule), "ship"], policy={"no_match": "stuck"})
+    choose(world.operator, "waiting", MailChoice.DIGEST)
+    goes_on, stays = (world.start(version, by=world.operator, title=title) for title in ("On", "Stays"))
+    for task in (goes_on, stays):
+        world.report(task)
+    Token.objects.filter(task=goes_on).update(version=F("version") + 1)
+    deliver_digest(Digest.objects.get(user=world.operator).pk)
+    [(_to, message)] = mailbox.received
+    assert message["Subject"] == "Gateline digest: 1 notification"
+    assert "Stays" in of(message, "plain") and "“On”" not in of(message, "plain")
+
+
 # The settings page
 
 
