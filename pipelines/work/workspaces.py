@@ -28,6 +28,8 @@ from pipelines.work.workspace_folder.removals import Removals
 
 MOST_FILES = 100_000
 MOST_BYTES = 2 * 1024**3
+DEEPEST, LONGEST_PATH = 200, 3000
+"""Folders of a path, and its bytes: Linux takes 4,096 with those of the workspace before it."""
 HOMES, REMOVED = "homes", "removed"
 MOST_HOMES, HOME_DAYS = 200, 14
 # size, mtime, ctime and inode of a file whose digest is known
@@ -42,7 +44,8 @@ class WorkspaceTooLarge(Exception):
 @dataclass(frozen=True)
 class Picture:
     """Content of a workspace. `manifest`: [{path, mode, digest, size} | {path, mode, folder} | {path, link}],
-    in order of the paths. `skipped`: pipes, sockets and devices, which no snapshot includes."""
+    in order of the paths. `skipped`: what no snapshot includes: pipes, sockets, devices, and links to names that are
+    not UTF-8."""
 
     manifest: tuple[Entry, ...]
     stamps: Mapping[str, tuple[Stamp, str]] = field(repr=False)
@@ -78,7 +81,7 @@ def picture_of_workspace(
     """Describe a workspace whose processes are gone. `known`: the stamps of an earlier picture of the same folder; what
     has not changed since is not read again. `but`: paths that are left out.
 
-    :raises WorkspaceTooLarge: more than MOST_FILES entries or MOST_BYTES bytes
+    :raises WorkspaceTooLarge: more than MOST_FILES entries or MOST_BYTES bytes, or nested too deep
     """
     manifest: list[Entry] = []
     stamps: dict[str, tuple[Stamp, str]] = {}
@@ -89,8 +92,8 @@ def picture_of_workspace(
         mode = stat.S_IMODE(info.st_mode) & 0o777
         if stat.S_ISDIR(info.st_mode):
             manifest.append({"path": relative, "mode": mode, "folder": True})
-        elif stat.S_ISLNK(info.st_mode):
-            manifest.append({"path": relative, "link": os.readlink(path)})
+        elif stat.S_ISLNK(info.st_mode) and is_utf8(target := os.readlink(path)):
+            manifest.append({"path": relative, "link": target})
         elif stat.S_ISREG(info.st_mode):
             stamp = file_stamp(info)
             before = (known or {}).get(relative)
@@ -111,14 +114,15 @@ def entries_below(
     folder: Path, but: Collection[str] = (), below: str = ""
 ) -> Iterator[tuple[Path, os.stat_result]]:
     """Everything below, links not followed, `but` for these paths. A name that is not UTF-8 cannot be stored and is
-    left out."""
+    left out. :raises WorkspaceTooLarge: nested too deep"""
     with os.scandir(folder) as scan:
         for entry in scan:
-            if entry.name.encode(errors="surrogateescape") != entry.name.encode(errors="replace"):
+            if not is_utf8(entry.name):
                 continue
             path = f"{below}{entry.name}"
             if path in but:
                 continue
+            check_path_length(path)
             info = entry.stat(follow_symlinks=False)
             yield Path(entry.path), info
             if stat.S_ISDIR(info.st_mode):
@@ -126,6 +130,17 @@ def entries_below(
                 if not os.access(entry.path, os.R_OK | os.X_OK):
                     os.chmod(entry.path, info.st_mode | 0o700)
                 yield from entries_below(Path(entry.path), but, f"{path}/")
+
+
+def is_utf8(text: str) -> bool:
+    """Return whether a name as the system gives it can be stored."""
+    return text.encode(errors="surrogateescape") == text.encode(errors="replace")
+
+
+def check_path_length(path: str) -> None:
+    """:raises WorkspaceTooLarge: no folder could be laid out with this path below it"""
+    if path.count("/") > DEEPEST or len(os.fsencode(path)) > LONGEST_PATH:
+        raise WorkspaceTooLarge(f"a path of more than {DEEPEST} folders or {LONGEST_PATH} bytes")
 
 
 def digest_of_file(path: Path) -> str:
@@ -270,6 +285,10 @@ class Folders:
         removed = []
         for folder in self.base.iterdir():
             if folder != self.home and (folder / "lock").is_file() and not is_in_use(folder):
-                remove_folder(folder)
+                try:
+                    remove_folder(folder)
+                except OSError:
+                    # Such as of another user: it takes room, and no work waits for it
+                    continue
                 removed.append(folder.name)
         return removed

@@ -112,6 +112,14 @@ def many_files(most):
     return "written"
 
 
+def files_below_the_longest_path(most):
+    for _ in range(40):
+        os.mkdir("d" * 120)
+        os.chdir("d" * 120)
+    many_files(most)
+    time.sleep(600)
+
+
 def nameless_files(most):
     kept = []
     for _ in range(most // 2**20):

@@ -344,6 +344,7 @@ SMALL = Resources(cpu_seconds=60, memory_mb=300, processes=48, disk_mb=24)
         ("shared_memory", BYTES, "300 MB of memory"),
         ("many_files", 64 * MIB, "24 MB of disk"),
         ("one_file", 64 * MIB, "24 MB of disk"),
+        ("files_below_the_longest_path", 64 * MIB, "24 MB of disk"),
         ("nameless_files", 64 * MIB, "24 MB of disk"),
         ("in_memory_files", 64 * MIB, "24 MB of disk"),
     ],

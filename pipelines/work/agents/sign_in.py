@@ -127,9 +127,14 @@ def take_back(preset: Preset, home: Path, lent: Sequence[str]) -> None:
     for name in preset.sign_in.files:
         _remove_path(place / name)
     finder = SecretFinder((*lent, *renewed))
-    for path in _relative_file_paths(home):
-        if finder.holds(home, path):
-            _remove_path(home / path)
+    try:
+        for path in list(_relative_file_paths(home)):
+            if finder.holds(home, path):
+                _remove_path(home / path)
+    except RecursionError:
+        # Nested deeper than anybody looks: then nothing of it stays
+        remove_folder(home)
+        home.mkdir(mode=0o700)
 
 
 def _relative_file_paths(home: Path) -> Iterator[str]:

@@ -15,9 +15,9 @@ from dulwich.object_store import BaseObjectStore
 from dulwich.objects import S_ISGITLINK, Blob, Commit, ObjectID, Tree
 
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.workspaces import MOST_BYTES, MOST_FILES
+from pipelines.work.workspaces import DEEPEST, MOST_BYTES, MOST_FILES
 
-DEEPEST, LONGEST_NAME = 200, 255
+LONGEST_NAME = 255
 # 28: mode (6), space, NUL, and the 20 bytes of an id
 MOST_TREE = MOST_FILES * (LONGEST_NAME + 28)
 """Bytes of a folder: no more names are in so many."""

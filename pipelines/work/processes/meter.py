@@ -5,9 +5,11 @@ alone, or all of a user's on the whole machine, and do not bind root."""
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -171,7 +173,10 @@ def file_sizes(folder: str) -> Iterator[tuple[tuple[int, int], int]]:
                         folders.append(entry.path)
                     elif entry.is_file(follow_symlinks=False):
                         yield inode_and_size(entry.stat(follow_symlinks=False))
-        except OSError:
+        except OSError as error:
+            # Below a path that the system does not take any number of files could lie uncounted
+            if error.errno == errno.ENAMETOOLONG:
+                yield (0, 0), sys.maxsize
             continue  # it was removed meanwhile, or cannot be read
 
 

@@ -37,7 +37,8 @@ def remove_path(root: Path, relative: str) -> None:
     except FileRefused:
         return
     try:
-        with suppress(OSError):
+        # Nested deeper than Python follows it, it is left to whoever removes the whole attempt
+        with suppress(OSError, RecursionError):
             if stat.S_ISDIR(os.lstat(name, dir_fd=here).st_mode):
                 _remove_folder(name, here)
             else:

@@ -27,9 +27,10 @@ from pipelines.work.transport.protocol import (
 )
 from pipelines.work.worker.attempt_io import MOST_ARTIFACTS, MOST_BYTES, NOTHING_THERE
 from pipelines.work.workspaces import MOST_BYTES as MOST_WORKSPACE
-from pipelines.work.workspaces import MOST_FILES, manifest_digest
+from pipelines.work.workspaces import MOST_FILES, WorkspaceTooLarge, check_path_length, manifest_digest
 
 LONGEST_PATH: Final = 4096
+LONGEST_NAME: Final = 255
 MODES: Final = 0o777
 
 
@@ -119,8 +120,14 @@ def _checked_path(value: Any) -> str:
     if not plain or path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
         raise NotStored(f"{escaped_for_storage(path)[:200]} is no path inside the workspace.")
     try:
-        # A lone surrogate cannot be stored
-        path.encode()
+        # A lone surrogate cannot be stored, and a longer name can be made on no machine
+        if any(len(part.encode()) > LONGEST_NAME for part in path.split("/")):
+            raise NotStored(
+                f"{escaped_for_storage(path)[:200]} has a name of more than {LONGEST_NAME} bytes."
+            )
+        check_path_length(path)
+    except WorkspaceTooLarge as error:
+        raise NotStored(f"A workspace has no {str(error).removeprefix('a ')}.") from error
     except UnicodeEncodeError as error:
         raise NotStored(f"{escaped_for_storage(path)[:200]} is no path inside the workspace.") from error
     return path

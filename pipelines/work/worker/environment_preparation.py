@@ -43,6 +43,7 @@ from pipelines.work.worker.prepared_files import (
     added_topmost_paths,
     scan_file_marks,
 )
+from pipelines.work.workspaces import WorkspaceTooLarge
 
 SECONDS: Final = 1800.0
 SILENT_SECONDS: Final = 600.0
@@ -129,6 +130,9 @@ async def prepare_environment(
     except NotPrepared as error:
         await sink.note(f"[gateline] {error}")
         return PreparedFolder(problem=str(error))
+    except WorkspaceTooLarge as error:
+        await sink.note(f"[gateline] Prepare left {error}.")
+        return PreparedFolder(problem=f"Prepare left {error}.")
     services = preparation.services if spec.kind in STARTS_SERVICES else ()
     return replace(
         made, services=services, image=preparation.image, images=roots, private=preparation.private

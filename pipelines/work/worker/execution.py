@@ -19,7 +19,7 @@ from pipelines.work.config import WorkerConfig
 from pipelines.work.file_measure import is_no_room_left
 from pipelines.work.git import attempt_repository
 from pipelines.work.git.attempt import Prepared
-from pipelines.work.git.refusals import GitRefused
+from pipelines.work.git.refusals import GitRefused, list_of_first_paths
 from pipelines.work.handlers.job_log import JobLog, SilentSink
 from pipelines.work.handlers.table import HANDLERS
 from pipelines.work.orders.order import Orders, Unrenderable
@@ -232,6 +232,9 @@ class JobExecution:
             for one in packed.artifacts:
                 if one.error:
                     await sink.note(f"[gateline] The artifact {one.name} was not kept: {one.error}")
+            if packed.picture is not None and packed.picture.skipped:
+                names = list_of_first_paths(packed.picture.skipped)
+                await sink.note(f"[gateline] Left out, as it cannot be stored: {names}")
             await sink.end()
         except BaseException:
             await asyncio.shield(sink.abandon())

@@ -13,7 +13,7 @@ from typing import Final
 
 from pipelines.work.file_measure import measure_file
 from pipelines.work.results.files import FileRefused, open_plain_file
-from pipelines.work.workspaces import Entry
+from pipelines.work.workspaces import Entry, check_path_length, is_utf8
 
 MOST_FILES: Final = 20_000
 MOST_BYTES: Final = 256 * 1024**2
@@ -38,7 +38,8 @@ def files_so_far(
     descriptor: int, workspace: Path, but: Collection[str], *, digests: bool
 ) -> tuple[Entry, ...]:
     """Return a manifest as `picture_of_workspace` does, of a pinned folder; without `digests` where nobody asks for
-    them. What is gone while it is looked at is left out. In a thread. :raises TooMuchToMeasure, OSError"""
+    them. What is gone while it is looked at is left out. In a thread. :raises TooMuchToMeasure,
+    WorkspaceTooLarge, OSError"""
     entries: list[Entry] = []
     size = 0
     for entry in _entries_below(descriptor, but):
@@ -60,11 +61,12 @@ def _entries_below(descriptor: int, but: Collection[str]) -> Iterator[Entry]:
     # By descriptors, and never through a link: see os.fwalk
     for folder, folders, names, here in os.fwalk(".", follow_symlinks=False, dir_fd=descriptor):
         prefix = "" if folder == "." else f"{folder.removeprefix('./')}/"
-        folders[:] = [name for name in folders if f"{prefix}{name}" not in but and _is_utf8(name)]
+        folders[:] = [name for name in folders if f"{prefix}{name}" not in but and is_utf8(name)]
         for name in (*folders, *names):
             path = f"{prefix}{name}"
-            if path in but or not _is_utf8(name):
+            if path in but or not is_utf8(name):
                 continue
+            check_path_length(path)
             # It may be gone, or be another thing, since the folder was listed
             with suppress(FileNotFoundError, NotADirectoryError):
                 if (entry := _entry_or_none(path, name, here)) is not None:
@@ -77,9 +79,6 @@ def _entry_or_none(path: str, name: str, here: int) -> Entry | None:
     if stat.S_ISDIR(info.st_mode):
         return {"path": path, "mode": mode, "folder": True}
     if stat.S_ISLNK(info.st_mode):
-        return {"path": path, "link": os.readlink(name, dir_fd=here)}
+        target = os.readlink(name, dir_fd=here)
+        return {"path": path, "link": target} if is_utf8(target) else None
     return {"path": path, "mode": mode, "size": info.st_size} if stat.S_ISREG(info.st_mode) else None
-
-
-def _is_utf8(name: str) -> bool:
-    return name.encode(errors="surrogateescape") == name.encode(errors="replace")

@@ -25,7 +25,7 @@ from pipelines.work.transport.protocol import (
     StartingWorkspace,
 )
 from pipelines.work.worker import attempt_io, live_files
-from pipelines.work.workspaces import Picture, manifest_digest
+from pipelines.work.workspaces import Picture, WorkspaceTooLarge, manifest_digest
 
 OVER: Final = "This attempt is over: another one has the task, or it was cancelled. Stop working."
 AWAY: Final = "The server does not answer now. Go on working, and try again in a minute."
@@ -100,7 +100,7 @@ class TaskQuestions:
         try:
             with live_files.pinned_folder(spec.attempt.workspace) as (descriptor, workspace):
                 return self._with_files(outcome, descriptor, workspace), [SO_FAR]
-        except live_files.TooMuchToMeasure:
+        except (live_files.TooMuchToMeasure, WorkspaceTooLarge):
             return outcome, [NOT_COUNTED]
         except (OSError, GitRefused):
             return outcome, [NOT_MEASURED]

@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import stat
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def has_worker(workspaces: Path) -> bool:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder, whatever rights a station left on what is in it."""
+    """Remove a folder, whatever rights a station left on what is in it, and however deep it nested it."""
 
     def unlock_and_remove_again(function: Callable[[str], object], path: str, _: object) -> None:
         parent = os.path.dirname(path)
@@ -78,5 +79,26 @@ def remove_folder(folder: Path) -> None:
         elif os.path.lexists(path):
             os.unlink(path)
 
-    if folder.exists():
+    if not folder.exists():
+        return
+    try:
         shutil.rmtree(folder, onerror=unlock_and_remove_again)
+    except RecursionError:
+        # Python goes one call deeper for each level, and a station can make more of them than it allows
+        _lift_nested_folders(folder)
+        shutil.rmtree(folder, onerror=unlock_and_remove_again)
+
+
+def _lift_nested_folders(top: Path) -> None:
+    """Put every folder that lies below `top` into `top` itself, so that no path is long and nothing is nested."""
+    waiting = [str(top)]
+    while waiting:
+        here = waiting.pop()
+        with os.scandir(here) as scan:
+            inner = [entry.path for entry in scan if entry.is_dir(follow_symlinks=False)]
+        for path in inner:
+            # Only its owner's own rights let a folder be moved and looked into
+            os.chmod(path, 0o700)
+            lifted = os.path.join(top, uuid.uuid4().hex)
+            os.rename(path, lifted)
+            waiting.append(lifted)

@@ -262,6 +262,23 @@ def test_what_an_earlier_visit_left_is_not_followed(home: Path, tmp_path: Path) 
     assert found_in(tmp_path, home) == []
 
 
+def test_a_home_that_is_nested_deeper_than_it_is_looked_through_goes_whole(
+    home: Path, tmp_path: Path
+) -> None:
+    preset, place = PRESETS["claude"], tmp_path / "home"
+    place.mkdir()
+    lend_sign_in_files(preset, home / ".claude", place)
+    here = os.open(place, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        inner = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    take_back(preset, place, sign_in_tokens(preset, home / ".claude"))
+    assert list(place.iterdir()) == []
+
+
 def test_a_runner_that_is_not_signed_in_does_not_start_as_one(home: Path) -> None:
     words = ["--server", "https://gateline.example.com", "--signed-in"]
     env = {"GATELINE_TOKEN": "gl_x", "CLAUDE_CONFIG_DIR": str(home / ".claude")}

@@ -18,7 +18,7 @@ from pipelines.models import ApiToken, Artifact, Job, LogChunk, Snapshot, Task, 
 from pipelines.people import runners
 from pipelines.work import storage
 from pipelines.work.transport.http.wire_format import PROTOCOL
-from pipelines.work.workspaces import manifest_digest
+from pipelines.work.workspaces import DEEPEST, manifest_digest
 from tests.factories import World, make_project
 from tests.pages.conftest import at, client_of
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
@@ -387,6 +387,24 @@ def test_what_is_malformed_is_refused_in_words(
     answer = far.call(f"/jobs/{held[0].pk}/{what}", document, held[1])
     assert answer.status_code == 400, answer.text
     assert answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        (["d"] * (DEEPEST + 2), f"more than {DEEPEST} folders"),
+        pytest.param(["d" * 256], "a name of more than 255 bytes", marks=pytest.mark.wide),
+    ],
+)
+def test_no_folder_comes_that_another_machine_cannot_lay_out(
+    far: FarAway, held: tuple[Job, str], parts: list[str], words: str
+) -> None:
+    paths = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    entries = tuple({"path": path, "mode": 0o755, "folder": True} for path in paths)
+    left = {"workspace": {"manifest": entries, "digest": manifest_digest(entries)}}
+    answer = far.call(f"/jobs/{held[0].pk}/store", left, held[1])
+    assert (answer.status_code, words in answer.json()["detail"]) == (422, True), answer.text
+    assert not Snapshot.objects.exists()
 
 
 @pytest.mark.smoke(4)
