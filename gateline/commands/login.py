@@ -44,7 +44,7 @@ def login(
 
     The browser opens, and one click there makes a token. Without a browser it is asked for, or read from standard
     input: never from the command line, where history and other users would see it. Create one at Personal settings ›
-    Personal tokens; a machine's at Project settings › Tokens.
+    Personal tokens; a machine's at Settings › Machine tokens.
     """
     address = checked_server_address(url)
     token = _ask_for_token(address, token_stdin)

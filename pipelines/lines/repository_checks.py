@@ -25,13 +25,14 @@ def repository_problems(line: routing.ParsedLine, project: Project) -> list[Prob
     repository = Repository.objects.filter(project=project, name=workspace.repository).first()
     if repository is None:
         message = _("the project has no repository “%(name)s”", name=workspace.repository)
-        return [Problem(path, message, "connect it in the project settings, or choose another")]
+        return [Problem(path, message, "connect it under Settings › Repositories, or choose another")]
     if repository.pushing == Repository.Pushing.NOBODY and pushes_branch(line):
-        message = _("nobody may push to %(name)s", name=repository.name)
-        return [Problem(path, message, "change who may push in the project settings")]
+        message = _("no line may push to %(name)s", name=repository.name)
+        hint = "change “Who may publish lines that push” under Settings › Repositories › %(name)s"
+        return [Problem(path, message, _(hint, name=repository.name))]
     if opens_requests(line) and not _is_host_known(repository):
         message = _("nobody knows which host keeps %(name)s", name=repository.name)
-        return [Problem(path, message, "choose its host in the project settings, or only push")]
+        return [Problem(path, message, "choose its host under Settings › Repositories, or only push")]
     return []
 
 

@@ -79,7 +79,7 @@ class ServerFolders:
         if allowed is None:
             raise FolderRefused(
                 "This folder is not allowed for this owner. An administrator of the installation can allow it under "
-                "Settings, Repositories.",
+                "Settings › Repositories.",
                 NOT_ALLOWED,
             )
         self._refuse_protected_parts(path, allowed.prepared)

@@ -232,7 +232,7 @@ def _missing_need_with_remedy(need: str) -> ProblemAndRemedy:
         words = f"No active runner has the secret {name}."
         return ProblemAndRemedy(
             words,
-            f"Add it under Settings, Secrets and variables, or set GATELINE_SECRET_{name} for a runner.",
+            f"Add it under Settings › Secrets and variables, or set GATELINE_SECRET_{name} for a runner.",
         )
     if kind_executes(name):
         return ProblemAndRemedy(

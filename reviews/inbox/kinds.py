@@ -83,7 +83,7 @@ KINDS: tuple[InboxKind, ...] = (
     ),
     InboxKind(
         "manual", "Manual stations", "Work done by a person.", Job, item_queries.running_manual_station_items,
-        (Link("complete", "Do the work", item_actions.completion_url),),
+        (Link("complete", "Complete", item_actions.completion_url),),
     ),
     InboxKind(
         "blocked", "Blocked", "A station could not continue by itself.", Token,

@@ -95,4 +95,4 @@ def test_a_precondition_says_where_it_is_supplied(world: World, api: Apis) -> No
     world.report(task)
     where = position(api.as_(world.operator), task)
     assert "agent shipper" in where["waits_for"]
-    assert where["remedy"].startswith("Register the agent under Settings, Agents")
+    assert where["remedy"].startswith("Register the agent under Settings › Agents")

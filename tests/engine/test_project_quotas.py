@@ -46,7 +46,7 @@ def test_so_many_tasks_start_and_one_more_is_refused(world: World, quota: str, w
         world.start(version)
     with pytest.raises(QuotaReached) as refused:
         world.start(version)
-    assert words in refused.value.detail and "under Settings, General" in refused.value.detail
+    assert words in refused.value.detail and "under Settings › General" in refused.value.detail
     assert Task.objects.count() == 2
     quotas(world, **{quota: 3})
     world.start(LineVersion.objects.get(pk=version.pk))

@@ -136,7 +136,7 @@ def test_each_card_has_the_verb_that_helps(page: Page, world: World) -> None:
         task.title: page.locator(f"[data-task='{task.name}'] .button").all_inner_texts()
         for task in (asked, stuck, runs)
     }
-    assert verbs == {"asked": ["Review"], "stuck": ["Why", "Repair"], "runs": []}
+    assert verbs == {"asked": ["Review"], "stuck": ["Why", "Retry"], "runs": []}
     page.get_by_role("link", name="Review", exact=True).click()
     expect(page.get_by_role("heading", name="A look")).to_be_visible()
 

@@ -77,6 +77,15 @@ def test_markup_in_a_page_is_text(tmp_path: Path) -> None:
     assert reverse("help-page", args=["watching"]) + "#top" in html
 
 
+def test_a_file_of_the_checkout_is_named_without_a_link() -> None:
+    page = HelpPage(
+        "x", "X", "# X\n\n[`docs/alerts.yaml`](alerts.yaml) [code](../a/b.py) [c](https://a.test/b.py)"
+    )
+    html = page_html(page)
+    assert re.findall(r'href="([^"]*)"', html) == ["https://a.test/b.py"]
+    assert "docs/alerts.yaml" in html
+
+
 def test_links_between_pages_lead_to_headings_that_are_there() -> None:
     there = {page.slug: {part.anchor for part in page_parts(page)} for page in help_pages()}
     for page in help_pages():
@@ -162,7 +171,7 @@ def test_home_counts_what_runs_whoever_started_it_and_leads_there(world: World, 
 def test_manual_work_is_offered_by_what_is_to_be_done(world: World, signed_in: As) -> None:
     world.start(world.line(stations=[station("sort", kind="manual")], key="sorting"), title="Sort it")
     panel = text(signed_in(world.operator).get(reverse("needs-me"), {"fragment": "first"}))
-    assert "Do the work" in panel
+    assert "Complete" in panel and "Do the work" not in panel
 
 
 def test_somebody_without_a_project_is_told_what_to_do(world: World, signed_in: As) -> None:

@@ -506,4 +506,4 @@ def test_an_environment_that_is_saved_for_a_task_leads_back_to_it(
 def test_home_leads_to_ones_own_repository_before_a_task_of_the_demo_ran(world: World, admin: Client) -> None:
     world.line(key="release")
     shown = text(admin.get("/"))
-    assert "Work in your own repository" in shown
+    assert "Set up with a repository" in shown

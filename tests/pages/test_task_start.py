@@ -146,7 +146,7 @@ def test_a_connected_repository_is_chosen_in_place_of_a_typed_address(world: Wor
     address = at(world, "task-new", in_a_repository(world))
     page = text(signed_in(world.operator).get(address))
     assert (
-        "An admin connects one under Settings, Repositories." in page
+        "An admin connects one under Settings › Repositories." in page
         and "<select" not in page.split("Desc")[0]
     )
     assert at(world, "project-repositories") in text(signed_in(world.admin).get(address))

@@ -244,7 +244,7 @@ def test_a_line_is_published_where_its_repository_is_connected(
         connected_at=timezone.now(),
         pushing="nobody",
     )
-    with pytest.raises(publishing.PublishRefused, match="nobody may push to app"):
+    with pytest.raises(publishing.PublishRefused, match="no line may push to app"):
         publishing.publish_draft(first, user=world.admin, based_on=1)
     made.pushing = "admin"
     made.save()

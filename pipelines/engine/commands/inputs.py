@@ -106,7 +106,7 @@ def unknown_repository_fault_or_empty(
         return str(NO_REPOSITORY) if REPOSITORY_NAME.fullmatch(address) else ""
     if not reason_against_folder(reach.owner, address):
         return ""
-    return "is a folder of the server that is not allowed; connect it under Settings, Repositories"
+    return "is a folder of the server that is not allowed; connect it under Settings › Repositories"
 
 
 def repository_value_to_store(field: Input, value: Any, connected: Iterable[Repository]) -> Any:
@@ -128,7 +128,7 @@ def unconnected_repository_problems(
     if not key or not filled.get(key) or filled[key] in {repository.title for repository in connected}:
         return []
     message = "is not connected to this project"
-    return [Problem(f"inputs.{key}", message, "Connect it under Settings, Repositories.")]
+    return [Problem(f"inputs.{key}", message, "Connect it under Settings › Repositories.")]
 
 
 def unknown_secret_fault_or_empty(field: Input, value: Any, known: Collection[str]) -> str:

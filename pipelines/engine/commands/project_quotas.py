@@ -18,5 +18,5 @@ def check_no_quota_used_up(project: Project) -> None:
         if use.is_used_up:
             raise QuotaReached(
                 f"The quota of {project.name} is used up: {use.sentence}. The next task can start"
-                f" {use.quota.following} (UTC), or when an admin raises it under Settings, General."
+                f" {use.quota.following} (UTC), or when an admin raises it under Settings › General."
             )

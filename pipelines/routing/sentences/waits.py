@@ -289,7 +289,7 @@ def first_precondition_remedy(names: Iterable[str]) -> str:
 SUPPLIED = {
     "handoff": "Hand the document over on the page of the task.",
     "metadata": "Enter the value on the page of the task.",
-    "agent": "Register the agent under Settings, Agents, or renew its contract there.",
+    "agent": "Register the agent under Settings › Agents, or renew its contract there.",
 }
 
 

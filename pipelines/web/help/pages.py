@@ -34,6 +34,7 @@ SHELVES: Mapping[str, tuple[str, ...]] = {
         "testing",
         "lint",
         "versions",
+        "dialects",
     ),
     "Run tasks and decide": (
         "watching",
@@ -42,8 +43,18 @@ SHELVES: Mapping[str, tuple[str, ...]] = {
         "notifications",
         "escalations",
         "command-line",
+        "mcp",
     ),
-    "Run Gateline for others": ("operating", "workers", "runners", "security", "api"),
+    "Run Gateline for others": (
+        "operating",
+        "deploy",
+        "workers",
+        "runners",
+        "metrics",
+        "security",
+        "api",
+        "events",
+    ),
 }
 """The pages for who uses or runs Gateline, in the order in which one needs them; all others are for its developers."""
 FOR_USERS = tuple(slug for slugs in SHELVES.values() for slug in slugs)
@@ -157,7 +168,10 @@ def page_html(page: HelpPage) -> SafeString:
     """Markdown without raw HTML, cleaned once more; links between pages stay inside the product."""
     markdown, tokens = _markdown_parser(), _markdown_tokens(page)
     for token in _tokens_of_kind(tokens, "link_open"):
-        token.attrs["href"] = _page_url(str(token.attrs.get("href", "")), page)
+        if address := _page_url(str(token.attrs.get("href", "")), page):
+            token.attrs["href"] = address
+        else:
+            del token.attrs["href"]
     for token in _tokens_of_kind(tokens, "image"):
         token.attrs["src"] = _picture_url(str(token.attrs.get("src", "")))
     for opening, inside in pairwise(tokens):
@@ -194,10 +208,12 @@ def _linked_slug(name: str, page: HelpPage) -> str:
 
 
 def _page_url(href: str, page: HelpPage) -> str:
-    """`watching.md#boards` as the address of that page here."""
+    """`watching.md#boards` as the address of that page here; empty for a file of the checkout that is no page."""
     name, mark, anchor = href.partition("#")
-    if not name.endswith(".md") or "//" in name:
+    if not name or "//" in name:
         return href
+    if not name.endswith(".md"):
+        return ""
     return reverse("help-page", args=[_linked_slug(name, page)]) + mark + anchor
 
 

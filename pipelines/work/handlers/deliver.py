@@ -176,7 +176,7 @@ async def open_request_and_sentence(
     """{host, number, sign, url, state}, and a sentence about it. :raises HostError"""
     access, state = order.access.host, order.access.state
     if access is None or not access.credential:
-        raise HostError("A request needs a token of the host. Choose a secret under Settings, Repositories.")
+        raise HostError("A request needs a token of the host. Choose a secret under Settings › Repositories.")
     host = await open_host(access, order.access.guard)
     # The server says what it reads, under the lock of the task, and is asked again before one is opened.
     request_text = (await clearance_or_not_cleared(order.port.permit_or_refuse_delivery)).request

@@ -33,7 +33,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         why = f"The host has {state.shown[:7]}, and the files changed since. Deliver them before their checks are read."
         return refused_outcome("not_pushed", why)
     if access.host is None or not access.host.credential:
-        why = "Checks need a token of the host. Choose a secret under Settings, Repositories."
+        why = "Checks need a token of the host. Choose a secret under Settings › Repositories."
         return refused_outcome("host_refused", why)
     left = order.begun + order.timeout - time.time()
     try:

@@ -226,7 +226,7 @@ def rendered_text_or_stored_value(orders: Orders, place: str, value: Any, config
             "Store a secret of its own for this station."
         )
     raise Unrenderable(
-        f"{asks}, which is not stored for this line. Add it under Settings, Secrets and variables."
+        f"{asks}, which is not stored for this line. Add it under Settings › Secrets and variables."
     )
 
 

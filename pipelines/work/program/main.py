@@ -188,7 +188,7 @@ def _print_error(text: str) -> None:
 def _print_refused_token(why: str) -> int:
     print(f"gateline runner: the server does not take this token: {why}", file=sys.stderr)
     print(
-        "It is wrong, expired or revoked. Project settings, Runners, Add a runner makes another.",
+        "It is wrong, expired or revoked. Settings › Runners › Add a runner makes another.",
         file=sys.stderr,
     )
     return REFUSED

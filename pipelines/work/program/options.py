@@ -198,7 +198,7 @@ def _read_token(file: str, environment: Mapping[str, str]) -> str:
         except OSError as error:
             raise WrongOptions(f"The token cannot be read: {error}") from error
     if not (token := environment.get("GATELINE_TOKEN", "").strip()):
-        raise WrongOptions("Set GATELINE_TOKEN. Project settings, Runners, Add a runner makes one.")
+        raise WrongOptions("Set GATELINE_TOKEN. Settings › Runners › Add a runner makes one.")
     return token
 
 

@@ -47,6 +47,10 @@ from pipelines.work.workspaces import WorkspaceTooLarge
 
 SECONDS: Final = 1800.0
 SILENT_SECONDS: Final = 600.0
+TIMEOUTS: Final = {
+    "max_timeout": "it took longer than 30 minutes",
+    "idle_timeout": "it printed nothing for 10 minutes",
+}
 LOOKS_SECONDS: Final = 0.5
 MAX_REFUSALS: Final = 5
 # How notes of the proxy begin, and what it says of a host that is not listed, or is private
@@ -303,7 +307,8 @@ async def _run_preparation(preparation: Preparation, spec: Spec, sink: Sink) -> 
     if outcome.get("result", "success") == "success" and outcome.get("exit_code") == 0:
         return
     code = outcome.get("exit_code")
-    why = str(outcome.get("summary") or outcome.get("reason") or f"it ended with exit code {code}")
+    reason = str(outcome.get("reason") or "")
+    why = str(outcome.get("summary") or TIMEOUTS.get(reason, reason) or f"it ended with exit code {code}")
     hosts = " ".join(f"The {refusal}" for refusal in dict.fromkeys(refusal_sink.refused[:MAX_REFUSALS]))
     if REFUSED[1] in hosts:
         hosts += (

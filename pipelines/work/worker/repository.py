@@ -198,7 +198,7 @@ async def delivery_order(started: Started, config: WorkerConfig, transport: JobT
     )
     if to == REQUEST and access.host is None:
         raise GitRefused(
-            f"It is not known which host keeps {access.order.name}. Choose it under Settings, Repositories."
+            f"It is not known which host keeps {access.order.name}. Choose it under Settings › Repositories."
         )
     return DeliveryOrder(
         access=access,

@@ -114,7 +114,7 @@ def test_what_is_forbidden_after_the_push_opens_nothing(world: World, bench: Ben
     hosted.listed = forbidden
     outcome = outcome_of(opened(world, bench), "open")
     assert (outcome["result"], outcome["failure_type"]) == ("failure", "push_refused")
-    assert "Nobody may push to app." in outcome["summary"] and not hosted.requests
+    assert "No line may push to app." in outcome["summary"] and not hosted.requests
 
 
 @stored

@@ -131,7 +131,7 @@ def _refusal_or_none(repository: Repository | None, state: GitState) -> Delivery
         return DeliveryPermission("The repository is no longer connected to this project.", PREPARE_FAILED)
     if repository.pushing == Repository.Pushing.NOBODY:
         return DeliveryPermission(
-            f"Nobody may push to {repository.name}. An administrator changes that under Settings, Repositories.",
+            f"No line may push to {repository.name}. An admin changes that under Settings › Repositories.",
             PUSH_REFUSED,
         )
     if state.joined:

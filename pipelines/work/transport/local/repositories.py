@@ -52,7 +52,7 @@ def _message_of_unconnected_repository(task: Task, line: ParsedLine) -> str:
         return "This task names no repository. Start it again with one."
     return (
         f"The repository {repository_name} is not connected to this project. "
-        "Connect it under Settings, Repositories."
+        "Connect it under Settings › Repositories."
     )
 
 
