@@ -59,7 +59,13 @@ READ_TASKS = """
            AND (pause.ended_at IS NULL OR pause.ended_at > (
              SELECT min(coalesce(due.paused_at, due.due_at)) FROM pipelines_due due
              WHERE due.task_id = task.id AND (due.paused_at IS NOT NULL OR due.kind = 'pause')))
-       WHERE task.id = ANY((SELECT ids FROM mine)::bigint[]))"""
+       WHERE task.id = ANY((SELECT ids FROM mine)::bigint[])),
+      (SELECT json_object_agg(task_id, found)::text FROM (
+         SELECT party.task_id, json_agg(circle.id ORDER BY circle.found_at) found
+         FROM pipelines_deadlock_tasks party JOIN pipelines_deadlock circle ON circle.id = party.deadlock_id
+         WHERE party.task_id = ANY((SELECT ids FROM mine)::bigint[])
+           AND circle.state = 'open' AND circle.kind = 'circular_wait'
+         GROUP BY party.task_id) circles)"""
 
 JOB_IDS = "SELECT nextval(pg_get_serial_sequence('pipelines_job', 'id')) FROM generate_series(1, %s)"
 

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
+from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict, Forbidden, InputError, Invalid
 from pipelines.models import Deadlock, Due, Escalation, Job, Lease, Task, Token
 from pipelines.routing.decide.deadlocks import SUGGESTIONS
@@ -337,6 +338,73 @@ def test_the_other_branch_of_who_asked_goes_on_with_the_answer(world: World) -> 
     engine.answer_blocked_token(token.pk, user=world.operator, token_version=token.version, text="Blue.")
     timers.run_due_timers_and_triggers()
     assert world.token(first, "work").status == "queued"
+
+
+def in_circle_with_review(world: World) -> tuple[Task, Task]:
+    """The first has asked the second, which waits for it; a review of its other branch is open."""
+    fork = station("plan", {"id": "both", "to": ["ask", "work"]})
+    stations = [
+        fork,
+        station("ask", {"id": "asked", "to": "completed"}),
+        station("work", {"id": "worked", "to": "ship", "gates": ["sign"]}),
+        station("ship", {"id": "shipped", "to": "completed"}),
+    ]
+    version = world.line(stations=stations, gates=[{"key": "sign", "name": "Sign", "mode": "manual"}])
+    first = world.start(version)
+    second = world.start(version, depends_on=[first.name])
+    world.report(first, station="plan")
+    world.report(first, station="work")
+    meta = {"question": "Which colour?", "task": second.name}
+    world.report(first, {"signals": [{"verdict": "hold", "meta": meta}], "result": "success"}, station="ask")
+    timers.run_due_timers_and_triggers()
+    return first, second
+
+
+def test_E23_nothing_of_a_circle_begins_that_is_decided_later(world: World) -> None:
+    first, _second = in_circle_with_review(world)
+    found = Deadlock.objects.get()
+    world.vote(first)
+    token = world.token(first, "ship")
+    assert (token.status, token.wait["paused_by"]) == ("held", str(found.pk))
+    assert engine.start_claimed_job_or_none(world.job(first, "ship").pk, world.claim()) is None
+    resolve(world, found, "context")
+    assert world.token(first, "ship").status == "queued"
+    assert find_violations() == []
+
+
+def test_E23_nothing_of_a_circle_begins_that_a_person_held_before(world: World) -> None:
+    fork = station("plan", {"id": "both", "to": ["ask", "work"]})
+    ends = [station(key, {"id": f"{key}-end", "to": "completed"}) for key in ("ask", "work")]
+    version = world.line(stations=[fork, *ends])
+    first = world.start(version)
+    second = world.start(version, depends_on=[first.name])
+    world.report(first, station="plan")
+    token = world.token(first, "work")
+    engine.hold(token.pk, user=world.operator, token_version=token.version)
+    meta = {"question": "Which colour?", "task": second.name}
+    world.report(first, {"signals": [{"verdict": "hold", "meta": meta}], "result": "success"}, station="ask")
+    timers.run_due_timers_and_triggers()
+    token = world.token(first, "work")
+    engine.release(token.pk, user=world.operator, token_version=token.version)
+    found, token = Deadlock.objects.get(), world.token(first, "work")
+    assert (token.status, token.wait["paused_by"]) == ("held", str(found.pk))
+    resolve(world, found, "context")
+    assert world.token(first, "work").status == "queued"
+
+
+def test_who_releases_a_task_of_a_circle_opens_it(world: World) -> None:
+    version = world.line(stations=["build", "ship"])
+    first = world.start(version)
+    second = world.start(version, depends_on=[first.name])
+    wait_for(world, first, second)
+    token = world.token(first)
+    engine.release(token.pk, user=world.operator, token_version=token.version)
+    found = Deadlock.objects.get()
+    assert (found.state, found.how, found.resolved_by) == ("resolved", "context", world.operator)
+    timers.run_due_timers_and_triggers()
+    world.report(first)
+    assert (world.at(first), world.status(first), world.status(second)) == (["ship"], "queued", "held")
+    assert find_violations() == []
 
 
 def test_a_circle_that_nobody_opened_is_told_again_after_its_escalation(world: World) -> None:

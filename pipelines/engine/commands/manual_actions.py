@@ -270,7 +270,7 @@ def _release(token_id: int, user: User, token_version: int) -> Task:
         raise Conflict("It is paused. Resume what is paused.")
     # What it waits for would hold it again as soon as it begins
     if any(map(is_hold_by_dependency, flatten_holds(token.wait))):
-        drop_open_dependencies(batch, task)
+        drop_open_dependencies(batch, task, user)
     release_matching_holds(batch, task, token, Actor.person(user), _may_person_release, trigger="release")
     batch.flush()
     return task

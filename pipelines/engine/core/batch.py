@@ -86,7 +86,7 @@ class Batch:
     def __init__(self, loaded: Loaded) -> None:
         self.tasks = {task.pk: task for task in loaded.tasks}
         self._job_ids, self.unmet = loaded.job_ids, loaded.unmet
-        self.pauses = loaded.pauses
+        self.pauses, self.circles = loaded.pauses, loaded.circles
         self.dues = {due.pk: due for due in loaded.dues}
         # A clock that was set back must not turn a task's history around.
         self.now = max([loaded.clock, *(task.changed_at + TICK for task in loaded.tasks)])

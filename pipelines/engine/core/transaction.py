@@ -90,6 +90,8 @@ MORE = 8
 
 Unmet = dict[int, dict[str, str]]
 """Of tasks that wait for others: the names of those that are not completed, with their states."""
+Circles = dict[int, list[str]]
+"""Of tasks that wait for each other: the open deadlocks of it."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Loaded:
     dues: list[Due]
     unmet: Unmet
     pauses: dict[int, list[PauseSpan]]
+    circles: Circles
     besides: list[list[Any]]
 
 
@@ -122,7 +125,7 @@ def _lock_and_load(
     lock = Statement(LOCK_TASKS.format(of=of), [ids])
     read = Statement(READ_TASKS.format(of=of), [ids, jobs, len(jobs) + SPARE])
     more = [Statement(question.text, question.parameters) for question in besides]
-    locked, [(clock, job_ids, tokens, work, projects, dues, unmet, paused)], *answers = send(
+    locked, [(clock, job_ids, tokens, work, projects, dues, unmet, paused, circles)], *answers = send(
         [lock, read, *more]
     )
     known = {}
@@ -146,6 +149,7 @@ def _lock_and_load(
         dues=[bulk_rows.row_from_json(Due, row) for row in json.loads(dues or "[]")],
         unmet={int(pk): names for pk, names in json.loads(unmet or "{}").items()},
         pauses=pauses,
+        circles={int(pk): deadlock_ids for pk, deadlock_ids in json.loads(circles or "{}").items()},
         besides=[question.read(answer) for question, answer in zip(besides, answers, strict=True)],
     )
 

@@ -11,6 +11,7 @@ from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import set_late_due_time
 from pipelines.engine.core.lease_transfers import LeaseTransfer
 from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT, start_job_without_worker
+from pipelines.engine.moves.pausing import holds_by_circles
 from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports.leases import WorkOffer
@@ -60,7 +61,7 @@ def create_job_of_current_station(
         created_at=batch.now,
     )
     token.status = Status.QUEUED
-    # law §12: nothing is begun before dependencies are completed, or while an escalation blocks.
+    # law §8, §12: nothing is begun before dependencies are completed, or while an escalation or a deadlock holds.
     wait = _hold_of_work_starting_now(batch, task, token.station)
     if wait:
         token.status, token.wait = Status.HELD, wait
@@ -77,8 +78,8 @@ def create_job_of_current_station(
 
 
 def _hold_of_work_starting_now(batch: Batch, task: Task, station: str) -> Hold:
-    """The `wait` for work that would start now: dependencies that are not completed, and open escalations whose action
-    `block` is in force, and pauses; empty if nothing holds it."""
+    """The `wait` for work that would start now: dependencies that are not completed, open escalations whose action
+    `block` is in force, circles of tasks that wait for each other, and pauses; empty if nothing holds it."""
     others = batch.unmet.get(task.pk)
     pauses = (
         [pause.hold_by_this_pause for pause in batch.pauses_in_force_at(task.pk, station)]
@@ -89,6 +90,7 @@ def _hold_of_work_starting_now(batch: Batch, task: Task, station: str) -> Hold:
         [
             *([hold_until_tasks_complete(others)] if others else []),
             *_holds_of_blocking_escalations(task),
+            *holds_by_circles(batch, task),
             *pauses,
         ]
     )

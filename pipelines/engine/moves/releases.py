@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from django.db.models import QuerySet
+
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Deadlock, Dependency, Due, Status, Task, User
 from pipelines.ports import due_notices, observers
-from pipelines.routing.decide.deadlocks import CIRCULAR
 
 DEPENDENCY = "dependency"
 """The kind of due time at which a dependency may be met; its key is the id of the other task."""
@@ -30,17 +31,26 @@ def release_tasks_waiting_for(batch: Batch, task: Task, actor: Actor | str) -> N
         close_deadlock_and_release_others(batch, task, actor, deadlock, Deadlock.Unlocking.ENDED)
 
 
-def drop_open_dependencies(batch: Batch, task: Task) -> None:
-    """Stop waiting for dependencies that are not completed, for all branches, because a person says so."""
+def drop_open_dependencies(batch: Batch, task: Task, user: User) -> None:
+    """Stop waiting for dependencies that are not completed, for all branches, because a person says so: that opens
+    the circles that they close."""
     waiting = Dependency.objects.filter(task=task.pk).exclude(on__status=Status.COMPLETED)
+    awaited = list(waiting.values_list("on_id", flat=True))
     waiting.delete()
+    _release_circles(batch, task, user, "", Deadlock.objects.filter(tasks__in=awaited))
     # By a due time: what this batch knows of dependencies was read before they were deleted
     batch.schedule_due_time(DEPENDENCY, task, batch.now, key="released")
 
 
 def release_circles_of_answered_question(batch: Batch, task: Task, user: User, text: str) -> None:
     """Release the circle of tasks that the answered question closed, unless the task waits for more."""
-    circles = Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN, kind=CIRCULAR)
+    _release_circles(batch, task, user, text, Deadlock.objects.all())
+
+
+def _release_circles(
+    batch: Batch, task: Task, user: User, text: str, among: QuerySet[Deadlock, Deadlock]
+) -> None:
+    circles = among.filter(pk__in=batch.circles.get(task.pk, ())).distinct()
     for deadlock in circles:
         deadlock.resolved_by, deadlock.answer = user, text
         close_deadlock_and_release_others(
@@ -65,6 +75,9 @@ def close_deadlock_and_release_others(
 def save_deadlock_as_resolved(batch: Batch, deadlock: Deadlock, how: str) -> None:
     deadlock.state, deadlock.how, deadlock.resolved_at = Deadlock.State.RESOLVED, how, batch.now
     deadlock.save(update_fields=["state", "how", "answer", "resolved_by", "resolved_at"])
+    for circles in batch.circles.values():
+        if str(deadlock.pk) in circles:
+            circles.remove(str(deadlock.pk))
     batch.emit(observers.AlarmSettled(deadlock.pk, deadlock.task_id, batch.now))
     batch.agents.mark_agents_freed_from_deadlock(deadlock.task.project_id, deadlock.agents)
 
