@@ -41,7 +41,7 @@ class SelectionIn(BaseModel):
     url_name="line-backtest",
     summary="Try recorded outcomes on a version or the draft",
 )
-def of_version(
+def backtest_against_version(
     request: Request, line: Line, selected: Query[SelectionIn], to: str = "draft"
 ) -> StreamingHttpResponse:
     """Backtest against `to`: draft, live or the number of a version. Answers `application/x-ndjson`: lines of
@@ -52,7 +52,9 @@ def of_version(
 
 @router.post(PATH, response={200: None}, summary="Try recorded outcomes on a document")
 @costly_operation
-def of_body(request: Request, line: Line, selected: Query[SelectionIn]) -> StreamingHttpResponse:
+def backtest_against_posted_document(
+    request: Request, line: Line, selected: Query[SelectionIn]
+) -> StreamingHttpResponse:
     """The body is a line document, YAML or JSON; it is stored nowhere. Answers like GET."""
     selection = read_selection(selected.texts())
     target = target_of_document(native.loads(body_text(request)))

@@ -142,7 +142,7 @@ def generate(request: Request, line: Line, payload: DocumentIn) -> dict[str, Any
 @router.post(SCENARIOS, response=SavedScenarioOut, summary="Keep a walk as a scenario")
 @action_required("design")
 @saving_in_turn
-def keep(request: Request, line: Line, payload: SaveScenarioIn) -> dict[str, Any]:
+def keep_walk_as_scenario(request: Request, line: Line, payload: SaveScenarioIn) -> dict[str, Any]:
     """It expects what the walk showed. 400: its steps cannot be walked to their end."""
     subject = _document_subject(line, payload.document)
     key = payload.key or scenarios.unused_scenario_key(line, payload.name)

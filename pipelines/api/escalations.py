@@ -194,7 +194,7 @@ class DependIn(StrictBody):
     summary="Let a task wait for others",
 )
 @action_required("operate")
-def depend(request: Request, task: Task, payload: DependIn) -> DependIn:
+def add_dependencies(request: Request, task: Task, payload: DependIn) -> DependIn:
     """Starts after these tasks complete; work that has begun continues. Answers everything that the task waits for."""
     engine.wait_for_tasks(task.pk, payload.depends_on, actor=caller_actor(request.auth))
     rows = task.depends_on.select_related("on__project").order_by("on_id")

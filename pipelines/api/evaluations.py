@@ -93,7 +93,7 @@ class EvaluationResultOut(EvaluationOut):
 
 @router.get(PATH, response=list[EvaluationOut], summary="Evaluations of a line, newest first")
 def list_evaluations(request: Request, line: Line) -> list[EvaluationOut]:
-    return [EvaluationOut(**_fields(row)) for row in evaluations.evaluations_of_line(line)]
+    return [EvaluationOut(**_evaluation_fields(row)) for row in evaluations.evaluations_of_line(line)]
 
 
 @router.post(PATH, response={201: EvaluationResultOut}, summary="Give past tasks to a station again")
@@ -134,7 +134,7 @@ def _storable_id_or_zero(evaluation: int) -> int:
     return evaluation if 0 < evaluation < 2**63 else 0
 
 
-def _fields(row: LineEvaluation) -> dict[str, Any]:
+def _evaluation_fields(row: LineEvaluation) -> dict[str, Any]:
     return {
         "id": row.pk,
         "station": row.station,
@@ -149,7 +149,7 @@ def _fields(row: LineEvaluation) -> dict[str, Any]:
 def _result_out(evaluation: LineEvaluation) -> EvaluationResultOut:
     result = evaluation_result(evaluation)
     return EvaluationResultOut(
-        **_fields(evaluation),
+        **_evaluation_fields(evaluation),
         state=result.state,
         compared=len(result.compared_tasks),
         same=result.same_count,

@@ -18,14 +18,14 @@ router = Operations("events")
 
 
 @router.get(TASK + "/events", summary="Events of a task", response={200: None})
-def of_task(request: Request, task: Task, transitions: bool = False) -> StreamingHttpResponse:
+def export_events_of_task(request: Request, task: Task, transitions: bool = False) -> StreamingHttpResponse:
     """Return one event a line, oldest first (law §9). `transitions`: only those that lead from one state to
     another."""
     return ndjson_response(export_task(task, transitions=transitions))
 
 
 @router.get(PROJECT + "/lines/{line}/events", summary="Events of a line", response={200: None})
-def of_line(
+def export_events_of_line(
     request: Request,
     line: Line,
     since: AwareDatetime | None = None,
@@ -36,7 +36,7 @@ def of_line(
 
 
 @router.get(PROJECT + "/events", summary="Events of a project", response={200: None})
-def of_project(
+def export_events_of_project(
     request: Request,
     project: Project,
     since: AwareDatetime | None = None,

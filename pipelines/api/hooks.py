@@ -45,7 +45,7 @@ class HookAnswerOut(BaseModel):
     auth=None,
     summary="A delivery of the host of a repository",
 )
-def take(request: HttpRequest, owner: str, project: str, name: str) -> HookAnswerOut:
+def receive_code_host_webhook(request: HttpRequest, owner: str, project: str, name: str) -> HookAnswerOut:
     """Receive the webhooks of GitHub, GitLab, Gitea and Forgejo: issues that are labelled or assigned start
     tasks. 401 without a right signature; 409 for a delivery that was processed already. Everything else
     changes nothing."""
@@ -76,7 +76,7 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> HookAnswe
     url_name="webhook",
     summary="A delivery of a webhook that starts tasks",
 )
-def receive(request: HttpRequest, address: str) -> Status[ReceivedOut]:
+def receive_trigger_webhook(request: HttpRequest, address: str) -> Status[ReceivedOut]:
     """The address of a trigger. 202 with the task that it started; 200 where it starts nothing: a delivery that was
     received before, one that the trigger does not wait for; 422 where something has to be mended; 401 without a right
     signature."""

@@ -129,7 +129,7 @@ def publish(request: Request, line: Line, payload: PublishIn) -> Status[Any]:
     response=PublishRequestOut | None,
     summary="What waits for another designer",
 )
-def waiting(request: Request, line: Line) -> PublishRequestOut | None:
+def show_pending_publish_request(request: Request, line: Line) -> PublishRequestOut | None:
     """null where nobody asks for publishing the draft as it is."""
     waits = find_open_publish_request(line)
     return PublishRequestOut.of(waits) if waits else None
@@ -141,7 +141,7 @@ def waiting(request: Request, line: Line) -> PublishRequestOut | None:
     summary="Send back what somebody asks to publish",
 )
 @action_required("publish")
-def send_back(request: Request, line: Line, payload: SendBackIn) -> PublishRequestOut:
+def send_publish_request_back(request: Request, line: Line, payload: SendBackIn) -> PublishRequestOut:
     """Send a request to publish back with a reason; its requester takes it back the same way."""
     by = require_person(request.auth)
     return PublishRequestOut.of(

@@ -132,7 +132,7 @@ class LintOut(BaseModel):
     summary="What the rules of a line can and cannot do",
 )
 @costly_operation
-def stored(request: Request, line: Line, version: int | None = None) -> dict[str, Any]:
+def lint_stored_draft_or_version(request: Request, line: Line, version: int | None = None) -> dict[str, Any]:
     """Return the lint of the stored draft, or of the version with this number. Line and column are those of
     the draft's text."""
     return _examine_stored(line, version).to_dict()
@@ -145,7 +145,7 @@ def stored(request: Request, line: Line, version: int | None = None) -> dict[str
     openapi_extra=DOCUMENT,
 )
 @costly_operation
-def posted(request: Request, project: Project) -> dict[str, Any]:
+def lint_posted_document(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON. One that cannot be read is no error: its findings say why."""
     return examine_text(document_text(request), project).to_dict()
 

@@ -74,7 +74,7 @@ class PlanOut(BaseModel):
     openapi_extra=DOCUMENT,
 )
 @costly_operation
-def planned(request: Request, project: Project) -> dict[str, Any]:
+def plan_posted_document(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON; its key names the line. Nothing is stored or published. A document
     that cannot be read is no error: its findings say why."""
     return plan_of_publishing(project, document_text(request)).to_dict()

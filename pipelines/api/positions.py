@@ -96,8 +96,12 @@ def _question_or_none(position: PositionView) -> str | None:
 def _form_inputs(position: PositionView) -> tuple[Input, ...]:
     if not position.is_manual or position.job is None:
         return ()
-    return form_fields_of_manual_station(versions.by_id(position.job.pinned_id).station(position.job.station))
+    return form_fields_of_manual_station(
+        versions.parsed_line_by_version_id(position.job.pinned_id).station(position.job.station)
+    )
 
 
 def missing_metadata(position: PositionView) -> tuple[Input, ...]:
-    return fields_for_missing_metadata(versions.by_id(position.token.task.pinned_id), position.token)
+    return fields_for_missing_metadata(
+        versions.parsed_line_by_version_id(position.token.task.pinned_id), position.token
+    )

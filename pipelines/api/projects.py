@@ -175,7 +175,7 @@ class RetentionOut(BaseModel):
 
 @router.get(PROJECT + "/retention", response=RetentionOut, summary="What a retention would delete")
 @action_required("settings")
-def retention(
+def count_tasks_retention_would_purge(
     request: Request, project: Project, file_days: Days | None = None, record_days: Days | None = None
 ) -> RetentionOut:
     """Count the tasks from which the retention of the project would delete something now; with `file_days` or

@@ -43,7 +43,9 @@ class MissingFilesOut(BaseModel):
 
 @router.post(JOB + "/material", response=dict[str, Any], url_name="runner-material")
 @translates_errors
-def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
+def list_attempt_material(
+    request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE
+) -> dict[str, Any]:
     """Return what the attempt starts with; each file under a name that is valid as long as the lease."""
     job_row = get_leased_job(request, runner, job, lease)
     inputs = job_row.task.inputs
@@ -53,7 +55,9 @@ def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UU
 
 @router.post(JOB + "/before", response=dict[str, Any], url_name="runner-before")
 @translates_errors
-def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
+def list_workspace_material(
+    request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE
+) -> dict[str, Any]:
     """Return only the workspace of the material."""
     get_leased_job(request, runner, job, lease)
     return {
@@ -85,7 +89,9 @@ def download_material_file(
 
 @router.post(JOB + "/wanted", response=MissingFilesOut, url_name="runner-wanted")
 @translates_errors
-def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> MissingFilesOut:
+def list_missing_files(
+    request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE
+) -> MissingFilesOut:
     """`{"files": {digest: size}}`: which of these it has to send."""
     job_row = get_leased_job(request, runner, job, lease)
     sizes = bodies.read_document(request).get("files")
@@ -106,7 +112,9 @@ def upload(
 
 @router.post(JOB + "/files/{digest}/parts", response={204: None}, url_name="runner-parts")
 @translates_errors
-def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE) -> None:
+def join_file_parts(
+    request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
+) -> None:
     """`{"parts": [digests]}`: the file that parts make which were sent, in this order."""
     job_row = get_leased_job(request, runner, job, lease)
     parts = bodies.read_document(request).get("parts")
@@ -118,7 +126,9 @@ def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease
 
 @router.post(JOB + "/store", response={204: None}, url_name="runner-store")
 @translates_errors
-def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> None:
+def store_attempt_files(
+    request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE
+) -> None:
     """`{artifacts, workspace, git}`: what the attempt left, of files that were sent. Counted and checked here."""
     job_row = get_leased_job(request, runner, job, lease)
     result_storage.store_results(job_row, lease, bodies.read_document(request))

@@ -48,7 +48,7 @@ def upload_address(
 
 @router.post(FILE + "/stored", response={204: None}, url_name="runner-stored")
 @translates_errors
-def stored(
+def confirm_direct_upload(
     request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
 ) -> None:
     """Look at what came to the address of this file, and keep it."""

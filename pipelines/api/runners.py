@@ -186,7 +186,7 @@ def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> 
 
 
 @router.post(RUNNER + "/tell", response={204: None}, url_name="runner-tell")
-def tell(request: RunnerRequest, runner: uuid.UUID, payload: RunnerStateIn) -> None:
+def report_runner_state(request: RunnerRequest, runner: uuid.UUID, payload: RunnerStateIn) -> None:
     """Report that the runner stops, that its disk is full, which agents and tools it has."""
     worker, fields = get_runner(request, runner), payload.model_dump(exclude_none=True)
     if fields:
@@ -194,7 +194,7 @@ def tell(request: RunnerRequest, runner: uuid.UUID, payload: RunnerStateIn) -> N
 
 
 @router.post(RUNNER + "/sign-off", response={204: None}, url_name="runner-sign-off")
-def sign_off(request: RunnerRequest, runner: uuid.UUID) -> None:
+def sign_runner_off(request: RunnerRequest, runner: uuid.UUID) -> None:
     """It stops as planned: what it still holds goes back."""
     presence.sign_off(get_runner(request, runner))
 
@@ -211,7 +211,7 @@ def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> Lease
 
 
 @router.post(RUNNER + "/waiting", response=WaitingOut, url_name="runner-waiting")
-def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
+def list_jobs_for_runner(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
     """List the waiting jobs that the runner may have: by priority, then by age. Empty where it is drained."""
     worker = get_runner(request, runner)
     offer, only_job_id = runner_offer(worker), request.auth.only_job_id
@@ -255,7 +255,7 @@ def give_back(
 
 @router.post(JOB + "/log", response={204: None}, url_name="runner-log")
 @translates_errors
-def log(
+def append_to_job_log(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: LogIn, lease: uuid.UUID = LEASE
 ) -> None:
     logs.append_to_log(get_leased_job(request, runner, job, lease), payload.text, again=payload.again)
@@ -266,7 +266,7 @@ def log(
 
 @router.post(JOB + "/ask", response=dict[str, Any], url_name="runner-ask")
 @translates_errors
-def ask(
+def answer_agent_question(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: AgentQuestionIn, lease: uuid.UUID = LEASE
 ) -> dict[str, Any]:
     """Answer what the agent of this job asks about its own task. Nothing is changed, and no other task can be named."""
@@ -277,7 +277,7 @@ def ask(
 
 @router.post(JOB + "/permission", response=PermissionAnswerOut, url_name="runner-permission")
 @translates_errors
-def permission(
+def request_tool_permission(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: PermissionIn, lease: uuid.UUID = LEASE
 ) -> PermissionAnswerOut:
     """Ask people whether the agent of this job may call a tool; asked again with the same key: their answer."""

@@ -73,7 +73,9 @@ class TrialChoicesOut(BaseModel):
 
 @router.get(ADDRESS, response=TrialChoicesOut, summary="What a station can be run with")
 @action_required("design")
-def choices(request: Request, line: Line, station: str = Query("", max_length=200)) -> TrialChoicesOut:
+def list_trial_choices(
+    request: Request, line: Line, station: str = Query("", max_length=200)
+) -> TrialChoicesOut:
     newest = trials.newest_trial_or_none(line, require_person(request.auth), station)
     return TrialChoicesOut(
         runs=[

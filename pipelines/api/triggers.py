@@ -116,7 +116,7 @@ class TriedOut(BaseModel):
 
 
 @router.get(PROJECT + "/triggers", response=list[TriggerOut], summary="Triggers of a project")
-def of_project(request: Request, project: Project) -> list[TriggerOut]:
+def list_triggers_of_project(request: Request, project: Project) -> list[TriggerOut]:
     return _trigger_outs(request, project, queries.trigger_rows(queries.triggers_of_project(project), 1))
 
 
@@ -192,7 +192,7 @@ def try_out(request: Request, line: Line, line_trigger: int, payload: TryIn | No
 @router.post(TRIGGER + "/rotate", response=TriggerOut, summary="Change the secret of a webhook")
 @action_required("submit")
 @saving_in_turn
-def rotate(request: Request, line: Line, line_trigger: int, payload: SecretIn) -> TriggerOut:
+def rotate_trigger_secret(request: Request, line: Line, line_trigger: int, payload: SecretIn) -> TriggerOut:
     """The one before it stays valid for 24 hours. Answers the new one, this once."""
     secret = payload.secret or standard_webhooks.new_secret()
     triggers.rotate_trigger_secret(
@@ -251,7 +251,7 @@ def _trigger_row_out(row: TriggerRow, now: datetime, may_change: bool = True) ->
         id=trigger.pk,
         line=trigger.line.key,
         kind=trigger.kind,
-        words=triggers.trigger_words(trigger),
+        words=triggers.trigger_name(trigger),
         detail=kind.detail(trigger.options_with_line_name),
         options=options,
         title=trigger.title,

@@ -79,7 +79,9 @@ def index(
     PROJECT + "/queue/{job}/token", response={201: RunnerTokenOut}, summary="Make a token for one job"
 )
 @action_required("execute")
-def make_token(request: Request, project: Project, job: JobNumber, payload: RunnerTokenIn) -> RunnerTokenOut:
+def make_single_job_token(
+    request: Request, project: Project, job: JobNumber, payload: RunnerTokenIn
+) -> RunnerTokenOut:
     """Make the token of a runner that gets this job and no other: `gateline runner --once`."""
     waiting = Job.objects.select_related("task__project__owner").filter(pk=job, task__project=project).first()
     if waiting is None:

@@ -49,17 +49,17 @@ class WorkItemOut(BaseModel):
     response=WorkItemOut,
     summary="A task as a work item",
 )
-def of_task(request: Request, task: Task) -> dict[str, Any]:
+def export_work_item_of_task(request: Request, task: Task) -> dict[str, Any]:
     return exchange_item_of_task(task)
 
 
 @router.get(PROJECT + "/lines/{line}/work-items", response={200: None}, summary="Work items of a line")
-def of_line(request: Request, line: Line) -> StreamingHttpResponse:
+def export_work_items_of_line(request: Request, line: Line) -> StreamingHttpResponse:
     """Return one work item a line, by number."""
     return ndjson_response(exchange_items_of_tasks(Task.objects.filter(line=line)))
 
 
 @router.get(PROJECT + "/work-items", response={200: None}, summary="Work items of a project")
-def of_project(request: Request, project: Project) -> StreamingHttpResponse:
+def export_work_items_of_project(request: Request, project: Project) -> StreamingHttpResponse:
     """Return one work item a line, by number."""
     return ndjson_response(exchange_items_of_tasks(Task.objects.filter(project=project)))

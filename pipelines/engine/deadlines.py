@@ -45,7 +45,7 @@ def report_end_of_wait(batch: Batch, due: Due) -> None:
     if job is None or job.state != Job.State.RUNNING:
         return
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
-    station = versions.by_id(job.pinned_id).station(job.station)
+    station = versions.parsed_line_by_version_id(job.pinned_id).station(job.station)
     outcome = outcome_of_wait(station, task, due)
     report([Report(job.pk, job.attempt, None, outcome, by=str(ENGINE), token_version=token.version)])
 
@@ -76,7 +76,7 @@ def remind_or_act_on_overdue_gate(batch: Batch, due: Due) -> None:
     """Handle due times of kind `gate`: do what its `due.then` says, which is never an approval (law §6)."""
     assert due.visit_id is not None
     visit = GateVisit.objects.select_related("task", "job", "asked_by").get(pk=due.visit_id)
-    line = versions.by_id(visit.asked_by.pinned_id)
+    line = versions.parsed_line_by_version_id(visit.asked_by.pinned_id)
     gate = line.gate(visit.gate)
     assert gate.due is not None
     if due.key.endswith(SOON):
@@ -139,7 +139,7 @@ def _people_who_can_still_decide(visit: GateVisit) -> tuple[int, ...]:
     """Return the ids of everybody who can decide. Whoever has voted is reminded of nothing."""
     project_id = visit.task.project_id
     away = stand_in_by_absent_by_project([project_id])[project_id]
-    policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = approval_policy_of_visit(visit, versions.parsed_line_by_version_id(visit.asked_by.pinned_id))
     people, votes = entitled_people_by_id(project_id), list(visit.votes.all())
     return tuple(ids_of_deciders(people, away, visit, policy, votes))
 

@@ -87,7 +87,7 @@ class DocumentChange:
 
     @property
     def path(self) -> str:
-        return steps_path(self.steps)
+        return path_of_steps(self.steps)
 
     @property
     def affects_routing(self) -> bool:
@@ -98,7 +98,7 @@ class DocumentChange:
         return {name: getattr(self, name) for name in names}
 
 
-def steps_path(steps: tuple[Step, ...]) -> str:
+def path_of_steps(steps: tuple[Step, ...]) -> str:
     path = ""
     for step in steps:
         path = f"{path}[{step.key}]" if isinstance(step, Member) else member_path(path, step)

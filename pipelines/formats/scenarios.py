@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 def loads(text: str | bytes) -> tuple[ScenarioScript, ...]:
     """Raises DocumentError with line and column of the first fault."""
-    return load(text, read_scenarios)
+    return parse_scenarios_with(text, read_scenarios)
 
 
-def load(text: str | bytes, read: Callable[[Any], T]) -> T:
+def parse_scenarios_with(text: str | bytes, read: Callable[[Any], T]) -> T:
     """Read what the text says, by `read`. Raises DocumentError with line and column of the first fault."""
     try:
         parsed = yamltext.parse_yaml(native.checked_utf8_text(text), exact=False)

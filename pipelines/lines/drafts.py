@@ -98,7 +98,7 @@ def _store_draft(
     # Comments and scenarios follow the new names with the draft, or not at all
     with transaction.atomic():
         saved = publishing.save_draft(line, document, user, number)
-        keys = _last_key_by_first_key(renamed, set(_part_keys(saved.draft)))
+        keys = _last_key_by_first_key(renamed, set(_kinds_and_keys_of_parts(saved.draft)))
         comments.move_comments_to_new_keys(saved, keys)
         scenarios.rename_parts_in_scenarios(saved, keys)
     return saved
@@ -121,7 +121,7 @@ def _last_key_by_first_key(
     }
 
 
-def _part_keys(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _kinds_and_keys_of_parts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Kind and key of everything in a draft, which may be no line, that comments or scenarios name."""
     for station in _object_members(document, "stations"):
         yield "station", str(station.get("key"))

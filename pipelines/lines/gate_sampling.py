@@ -68,7 +68,9 @@ def let_gate_draw_again(line: Line, gate: str, *, by: User) -> None:
         deleted, _kinds = SampledDraw.objects.filter(line=line, gate=gate, about=SampledDraw.ALL).delete()
         if not deleted:
             raise NotFound
-        live_gate = versions.by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
+        live_gate = (
+            versions.parsed_line_by_version_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
+        )
         LineEvent.objects.create(
             line=line,
             kind=LineEvent.RecordKind.SAMPLES,

@@ -23,7 +23,7 @@ def jump_ending_findings(line: Line, draft: ParsedLine) -> list[Finding]:
     """Find one warning, with tasks and targets, or none."""
     if draft.jumps is not None or draft.jump_targets or line.live_id is None:
         return []
-    live = versions.by_id(line.live_id)
+    live = versions.parsed_line_by_version_id(line.live_id)
     jumps = _task_jumps(line) if live.jump_targets else []
     if not jumps:
         return []

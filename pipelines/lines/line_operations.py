@@ -61,7 +61,10 @@ def describe_line(line: Line, *, maintainer: User | None, tags: Sequence[str], b
         raise Invalid.at("tags", f"Enter at most {MOST_TAGS} tags of at most {LONGEST_TAG} characters.")
     with transaction.atomic():
         stored = _lock_line(line)
-        before, after = _description(stored.maintainer, stored.tags), _description(maintainer, tags)
+        before, after = (
+            _maintainer_and_tags_fields(stored.maintainer, stored.tags),
+            _maintainer_and_tags_fields(maintainer, tags),
+        )
         if before != after:
             stored.maintainer, stored.tags = maintainer, tags
             stored.save(update_fields=["maintainer", "tags"])
@@ -69,7 +72,7 @@ def describe_line(line: Line, *, maintainer: User | None, tags: Sequence[str], b
     line.maintainer, line.tags = maintainer, tags
 
 
-def _description(maintainer: User | None, tags: Sequence[str]) -> dict[str, Any]:
+def _maintainer_and_tags_fields(maintainer: User | None, tags: Sequence[str]) -> dict[str, Any]:
     return {"owner": maintainer.username if maintainer else "", "tags": list(tags)}
 
 

@@ -46,7 +46,7 @@ def draw_missing_and_delete_others(
         for digest in there.keys() - pictures_by_digest.keys():
             there[digest].unlink()
         missing = [digest for digest in pictures_by_digest if digest not in there]
-        with _drawers() as draw, ThreadPoolExecutor(PROCESSES) as threads:
+        with _drawing_functions() as draw, ThreadPoolExecutor(PROCESSES) as threads:
 
             def draw_into_file(digest: str) -> None:
                 _write_atomically(folder / f"{digest}.json", json.dumps(draw(pictures_by_digest[digest])))
@@ -61,7 +61,7 @@ def _file_of_drawing(digest: str) -> Path:
 
 
 @contextmanager
-def _drawers() -> Iterator[Callable[[Mapping[str, Any]], Drawing]]:
+def _drawing_functions() -> Iterator[Callable[[Mapping[str, Any]], Drawing]]:
     """Yield what draws a picture, by as many processes as there are threads that call it."""
     idle = [Drawer() for _ in range(PROCESSES)]
 

@@ -69,7 +69,7 @@ def add_trigger(line: Line, kind: str, request: TriggerRequest, *, by: User) -> 
             create_webhook(trigger, request.secret, by=by, now=now)
             store_example_body_if_storable(trigger, request.example)
         due_notices.announce_due_times_on_commit()
-        _record_in_audit("trigger.created", trigger, by, now, after=_audit_fields_without_inputs(trigger))
+        _record_in_audit("trigger.created", trigger, by, now, after=_audit_fields_of_trigger(trigger))
     return trigger
 
 
@@ -80,7 +80,7 @@ def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Tr
     options, inputs = _checked_options_and_inputs(trigger.line, kind, request, by)
     with transaction.atomic():
         stored = _lock_trigger(trigger)
-        before, previous_request = _audit_fields_without_inputs(stored), _fields_its_author_wrote(stored)
+        before, previous_request = _audit_fields_of_trigger(stored), _fields_its_author_wrote(stored)
         _fill_in_trigger(stored, options, inputs, request)
         stored.source = trigger_chains.checked_source_line_or_none(stored)
         now = clock.now()
@@ -95,7 +95,7 @@ def change_trigger(trigger: Trigger, request: TriggerRequest, *, by: User) -> Tr
         store_example_body_if_storable(stored, request.example)
         due_notices.announce_due_times_on_commit()
         _record_in_audit(
-            "trigger.changed", stored, by, now, before=before, after=_audit_fields_without_inputs(stored)
+            "trigger.changed", stored, by, now, before=before, after=_audit_fields_of_trigger(stored)
         )
     return stored
 
@@ -141,9 +141,7 @@ def delete_trigger(trigger: Trigger, *, by: User) -> None:
     access.require_permission(by, "submit", trigger.line.project)
     with transaction.atomic():
         stored = _lock_trigger(trigger)
-        _record_in_audit(
-            "trigger.deleted", stored, by, clock.now(), before=_audit_fields_without_inputs(stored)
-        )
+        _record_in_audit("trigger.deleted", stored, by, clock.now(), before=_audit_fields_of_trigger(stored))
         stored.delete()
 
 
@@ -166,7 +164,7 @@ def delete_some_old_deliveries(now: datetime) -> int:
     return TriggerDelivery.objects.filter(pk__in=old.order_by("at").values("pk")[:AT_ONCE]).delete()[0]
 
 
-def trigger_words(trigger: Trigger) -> str:
+def trigger_name(trigger: Trigger) -> str:
     """Name a trigger by what it waits for."""
     return KINDS[trigger.kind].words(trigger.options_with_line_name)
 
@@ -252,14 +250,14 @@ def _lock_trigger(trigger: Trigger) -> Trigger:
     return stored
 
 
-def _audit_fields_without_inputs(trigger: Trigger) -> dict[str, Any]:
+def _audit_fields_of_trigger(trigger: Trigger) -> dict[str, Any]:
     """Return what the audit log says of it: no inputs, which may be long and are not for everybody who reads that."""
     return {**trigger.options, "title": trigger.title, "one_at_a_time": trigger.one_at_a_time}
 
 
 def _record_in_audit(what: str, trigger: Trigger, by: User, now: datetime, **data: Any) -> None:
     line = trigger.line
-    name = f"{line.name}: {trigger_words(trigger)}"
+    name = f"{line.name}: {trigger_name(trigger)}"
     audit.record_administrative_act(
         what, by=by, at=now, project=line.project, about=f"line:{line.pk}", name=name, **data
     )

@@ -20,7 +20,7 @@ from django.db.models import Exists, Max, OuterRef, Q
 from pipelines import access
 from pipelines.models import ApiToken, Job, Membership, Owner, Project, SignInLink, User
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from pipelines.people.statements import RUNNER_TOKENS
 from pipelines.ports import audit
 
@@ -204,7 +204,9 @@ def runner_token_by_secret(secrets: Collection[str], now: datetime) -> dict[str,
     # What cannot be a token of ours costs no query
     by_digest = {secret_digest(secret): secret for secret in secrets if secret.startswith(PREFIX)}
     tokens = {}
-    for row in send([Statement(RUNNER_TOKENS, [list(by_digest), now])])[0] if by_digest else ():
+    for row in (
+        execute_all_and_fetch([Statement(RUNNER_TOKENS, [list(by_digest), now])])[0] if by_digest else ()
+    ):
         its, project, owner = map(json.loads, row)
         token = bulk_rows.row_from_json(ApiToken, its)
         token.project = bulk_rows.row_from_json(Project, project)

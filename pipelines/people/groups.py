@@ -78,7 +78,7 @@ def gates_naming_user(user: User, project: Project) -> list[GateMention]:
     gate_mentions: dict[tuple[str, int, str], GateMention] = {}
     for (line_id, version_id), tasks in pinned.items():
         line = lines[line_id]
-        for gate in versions.by_id(version_id).gates:
+        for gate in versions.parsed_line_by_version_id(version_id).gates:
             if any(need.kind == "user" and need.name == user.username for need in gate.approval.who):
                 key = (line.name, line.pk, gate.name)
                 live = line.live_id == version_id

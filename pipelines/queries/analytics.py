@@ -131,7 +131,7 @@ def line_insights_or_none(
         # The column has 32 bits: a larger number is a version that there is not, and no error
         version = described_version = line.versions.filter(number=min(number, 2**31 - 1)).first()
     return (
-        build_insights(line, versions.by_id(described_version.pk), version, dates)
+        build_insights(line, versions.parsed_line_by_version_id(described_version.pk), version, dates)
         if described_version
         else None
     )

@@ -133,7 +133,11 @@ def board_of_columns(
         board_status_counts(board_places),
         medians.median_seconds_of_line_or_none(line.pk),
         [
-            EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end), task.pk in unmerged)
+            EndedCard(
+                task,
+                target_name(versions.parsed_line_by_version_id(task.pinned_id), task.end),
+                task.pk in unmerged,
+            )
             for task in newest
         ],
         ends.get(filters.end, 0) if filters.end else sum(ends.values()),
@@ -241,13 +245,17 @@ SHOWS = {
 
 def _board_columns(line: Line, board_places: BoardPlaces, cards: Sequence[Card]) -> list[Column]:
     columns = (
-        {column.key: column for column in line_columns(versions.by_id(line.live_id))} if line.live_id else {}
+        {column.key: column for column in line_columns(versions.parsed_line_by_version_id(line.live_id))}
+        if line.live_id
+        else {}
     )
     for card in cards:
         key = f"gate:{card.gate}" if card.gate else f"station:{card.token.station}"
         # A task of an earlier version may be where the live one has nothing
         if key not in columns:
-            columns[key] = _earlier_version_column(key, versions.by_id(card.task.pinned_id))
+            columns[key] = _earlier_version_column(
+                key, versions.parsed_line_by_version_id(card.task.pinned_id)
+            )
         columns[key].cards.append(card)
     usual = {f"station:{key}": value for key, value in medians.median_seconds_by_station(line.pk).items()}
     usual |= {f"gate:{key}": value for key, value in medians.median_seconds_by_gate(line.pk).items()}

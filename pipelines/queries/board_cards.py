@@ -99,7 +99,7 @@ def displayed_cards(board_places: BoardPlaces, projects: Mapping[int, Project], 
 
 def place_name_of_card(card: Card) -> str:
     """Return the name of the station or gate at which the position is, as its version has it."""
-    parsed = versions.by_id(card.task.pinned_id)
+    parsed = versions.parsed_line_by_version_id(card.task.pinned_id)
     return gate_name(parsed, card.gate) if card.gate else station_name(parsed, card.token.station)
 
 
@@ -132,7 +132,11 @@ def _unanswered_sentence_by_token(tokens: Sequence[Token]) -> dict[int, ProblemA
 def _spending_by_task(tokens: Sequence[Token]) -> dict[int, Spending]:
     """Asked only where a station may cost: outcomes are large."""
     pinned = {token.task.pinned_id for token in tokens}
-    costly = {version_id for version_id in pinned if any(map(may_cost, versions.by_id(version_id).stations))}
+    costly = {
+        version_id
+        for version_id in pinned
+        if any(map(may_cost, versions.parsed_line_by_version_id(version_id).stations))
+    }
     tasks = {token.task_id for token in tokens if token.task.pinned_id in costly}
     return spending_by_task_id(tasks) if tasks else {}
 
@@ -167,7 +171,7 @@ def _card_of_token(
     branches: dict[int, tuple[int, int]],
     now: datetime,
 ) -> Card:
-    parsed = versions.by_id(token.task.pinned_id)
+    parsed = versions.parsed_line_by_version_id(token.task.pinned_id)
     station = parsed.stations_by_key.get(token.station)
     status = WAITING_FOR_INPUT if token.asks_question or is_manual_work(token, job) else token.status
     card = Card(
@@ -235,7 +239,7 @@ def _complete_cards(cards: Sequence[Card]) -> None:
 def _retries_left_at_own_station_or_none(card: Card) -> int | None:
     """Return the retries left to the rule that sends a task back to its own station; None where there is no
     such limit."""
-    parsed = versions.by_id(card.task.pinned_id)
+    parsed = versions.parsed_line_by_version_id(card.task.pinned_id)
     station = parsed.stations_by_key.get(card.token.station)
     if station is None:
         return None

@@ -49,7 +49,7 @@ class TraceStep:
 
 def decision_trace(decision: Decision) -> list[dict[str, Any]]:
     return entries_completed_by_retesting(
-        versions.by_id(decision.pinned_id), decision.situation, decision.trace
+        versions.parsed_line_by_version_id(decision.pinned_id), decision.situation, decision.trace
     )
 
 

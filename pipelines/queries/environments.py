@@ -84,7 +84,7 @@ class ImageRepositories:
 
 def git_workspace_of_work_or_none(work: QueuedWork) -> GitWorkspace | None:
     """Return the workspace whose environment these jobs run in."""
-    line = versions.by_id(work.version)
+    line = versions.parsed_line_by_version_id(work.version)
     runs = work.purpose == Purpose.STATION and kind_executes(line.station(work.station).kind)
     return line.workspace if runs else None
 

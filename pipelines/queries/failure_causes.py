@@ -104,7 +104,7 @@ def failure_cause_by_run_id(jobs: Iterable[Job], among: Sequence[Job] = ()) -> d
     return {
         pk: _failure_cause(
             job,
-            station_name(versions.by_id(job.pinned_id), job.station),
+            station_name(versions.parsed_line_by_version_id(job.pinned_id), job.station),
             logs.get(pk, []),
             times[job.station],
         )

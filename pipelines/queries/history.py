@@ -81,7 +81,7 @@ def feed_items_oldest_first(
     task: Task, events: Sequence[Event], who: Mapping[str, actor_names.ActorLabel]
 ) -> list[TimelineItem]:
     """Return some events of a task, oldest first, without how long it stayed anywhere. `who`: names of actors."""
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     items = [
         item for event in events if (item := _timeline_item_or_none(task, line, event, who[event.actor]))
     ]

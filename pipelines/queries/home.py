@@ -178,7 +178,8 @@ def _recent_events_of_tasks(tasks: Sequence[Task]) -> list[RecentEvent]:
     return [
         RecentEvent(
             task.ended_at or task.changed_at, task.project, task.line.name, task,
-            places.get(task.pk, ""), target_name(versions.by_id(task.pinned_id), task.end) if task.end else "",
+            places.get(task.pk, ""),
+            target_name(versions.parsed_line_by_version_id(task.pinned_id), task.end) if task.end else "",
             reasons.get(task.pk),
         )
         for task in tasks
@@ -204,7 +205,9 @@ def _station_names_by_task(tasks: Sequence[Task]) -> Mapping[int, str]:
 
 
 def station_names_of_tokens(task: Task, living: Sequence[Token]) -> str:
-    return station_names(versions.by_id(task.pinned_id), dict.fromkeys(token.station for token in living))
+    return station_names(
+        versions.parsed_line_by_version_id(task.pinned_id), dict.fromkeys(token.station for token in living)
+    )
 
 
 def living_tokens_by_task(tasks: Sequence[Task]) -> Mapping[int, list[Token]]:
@@ -293,7 +296,7 @@ def troubled_positions(
 
 def _cause_of_trouble(token: Token, summary: str, overrunning: Mapping[int, datetime]) -> ProblemAndRemedy:
     """Return what stops a position, or else why it is late."""
-    line = versions.by_id(token.task.pinned_id)
+    line = versions.parsed_line_by_version_id(token.task.pinned_id)
     station = station_name(line, token.station)
     if token.status == Status.RUNNING and token.task_id in overrunning:
         return ProblemAndRemedy(f"{station} takes longer than expected.")

@@ -26,7 +26,7 @@ def join_wait_sentence_by_token(tokens: Iterable[Token]) -> dict[int, ProblemAnd
             living[token.task_id].append(token)
     sentences: dict[int, ProblemAndRemedy] = {}
     for task_id, theirs in living.items():
-        line = versions.by_id(waiting[task_id].pinned_id)
+        line = versions.parsed_line_by_version_id(waiting[task_id].pinned_id)
         for group in join_groups_with_waiting_tokens(line, living_branches(theirs)):
             sentences |= {branch.id: join_wait_sentence(line, group) for branch in group.arrived}
     return sentences

@@ -74,6 +74,6 @@ def expected_seconds_of_running_stations(open_tasks: QuerySet[Task]) -> list[tup
     return [
         (version, station.key, station.limits.expected)
         for version in running.order_by().values_list("pinned_id", flat=True).distinct()
-        for station in versions.by_id(version).stations
+        for station in versions.parsed_line_by_version_id(version).stations
         if station.limits.expected
     ]

@@ -77,14 +77,14 @@ class PositionView:
             or job.kind in ("manual", "wait")
         ):
             return None
-        station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
+        station = versions.parsed_line_by_version_id(job.pinned_id).stations_by_key.get(job.station)
         seconds = station.limits.expected if station else None
         return job.started_at + timedelta(seconds=seconds) if seconds else None
 
     @property
     def move_targets(self) -> list[tuple[str, str]]:
         """Return where it may be moved by hand, with names."""
-        line = versions.by_id(self.token.task.pinned_id)
+        line = versions.parsed_line_by_version_id(self.token.task.pinned_id)
         waits_for_people = self.token.status == Status.AWAITING_REVIEW
         skip = (
             []

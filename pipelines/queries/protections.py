@@ -90,4 +90,6 @@ def protection_from_row(row: RepositoryProtection) -> Protection:
 @lru_cache(maxsize=64)
 def protection_proofs(version: int, repository: str, protection: Protection) -> tuple[GuaranteeAnswer, ...]:
     """Prove what the protection asks of a version, which never changes."""
-    return protection_answers(LintSubject(versions.by_id(version)), repository, protection)
+    return protection_answers(
+        LintSubject(versions.parsed_line_by_version_id(version)), repository, protection
+    )

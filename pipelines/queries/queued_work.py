@@ -37,7 +37,7 @@ class QueuedWork:
 
     @property
     def published_station(self) -> Station:
-        return versions.by_id(self.version).station(self.station)
+        return versions.parsed_line_by_version_id(self.version).station(self.station)
 
     @property
     def project(self) -> int:
@@ -95,7 +95,7 @@ def worker_may_do_job(
     version, key, purpose, kind = job
     if purpose != Purpose.STATION and kind in MACHINES:
         return offer.serves_owner(owner) and kind in offer.answers
-    station = versions.by_id(version).station(key)
+    station = versions.parsed_line_by_version_id(version).station(key)
     if not offer.serves_owner_and_labels(owner, station.labels):
         return False
     if purpose != Purpose.STATION:
@@ -115,6 +115,6 @@ def _names_secrets_and_lacks_offers(
     version: int, key: str, offers: frozenset[str] | None
 ) -> tuple[bool, bool]:
     """Return of a station whether it names secrets, and whether it needs what a worker with these offers has not."""
-    station = versions.by_id(version).station(key)
+    station = versions.parsed_line_by_version_id(version).station(key)
     lacks = offers is not None and any(need not in offers for need in required_offers(station))
     return bool(secret_names(station.work)), lacks

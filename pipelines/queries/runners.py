@@ -167,7 +167,7 @@ def _current_jobs_by_worker(project: Project, workers: Iterable[Worker]) -> dict
     doing = defaultdict[object, list[RunnerJob]](list)
     for lease in rows:
         job = lease.job
-        station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
+        station = versions.parsed_line_by_version_id(job.pinned_id).stations_by_key.get(job.station)
         doing[lease.worker_id].append(RunnerJob(job.task.name, station.name if station else job.station))
     return doing
 

@@ -41,7 +41,7 @@ def same_patch_gates(line: ParsedLine) -> list[str]:
 @lru_cache(maxsize=512)
 def version_same_patch_gates(version: int) -> tuple[str, ...]:
     """Return the gates of a version whose approval may hold for the same change on a moved base."""
-    return tuple(same_patch_gates(versions.by_id(version)))
+    return tuple(same_patch_gates(versions.parsed_line_by_version_id(version)))
 
 
 def _delivers_same_patch(station: Station) -> bool:

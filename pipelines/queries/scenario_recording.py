@@ -44,7 +44,7 @@ class _RecordedStep:
 def scenario_recorded_from_task(task: Task, key: str) -> Recording:
     """Record the task as a scenario, under the version on which it started, with the result of that walk as its
     expectation."""
-    line = versions.by_id(_first_version_id(task))
+    line = versions.parsed_line_by_version_id(_first_version_id(task))
     script = ScenarioScript(
         key,
         f"{task.name} {task.title}"[:200],

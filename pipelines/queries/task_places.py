@@ -29,7 +29,7 @@ def places_by_task(tasks: Collection[Task]) -> dict[int, str]:
 
 
 def _gate_or_station_name(task: Task, token: Any, gates: dict[int, str]) -> str:
-    line, gate = versions.by_id(task.pinned_id), gates.get(token.pk)
+    line, gate = versions.parsed_line_by_version_id(task.pinned_id), gates.get(token.pk)
     return gate_name(line, gate) if gate in line.gates_by_key else station_name(line, token.station)
 
 

@@ -22,7 +22,7 @@ from pipelines.models import (
     Worker,
 )
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from pipelines.models.plumbing.django_internals import blank_row, set_related
 from pipelines.queries.statements import TASK_ROWS
 
@@ -33,7 +33,7 @@ def read_task_rows(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
     """The rows by the names that `TaskView` has for them. `depends_on`: tasks that have to be completed before it does
     any work. `handoffs`, `linked`: how many are read at most."""
     statement = Statement(TASK_ROWS, [task.pk, handoffs, linked, linked, FOLLOWERS, task.pk])
-    [[(_id, *texts)]] = send([statement])
+    [[(_id, *texts)]] = execute_all_and_fetch([statement])
     tokens, jobs, events, visits, decisions, artifacts, latest, others, pauses = (
         json.loads(text or "[]") for text in texts
     )
@@ -45,7 +45,7 @@ def read_task_rows(task: Task, handoffs: int, linked: int) -> dict[str, Any]:
         "tokens": [_set_task_of_token(task, bulk_rows.row_from_json(Token, token)) for token in tokens],
         "jobs": list(done.values()),
         "events": [bulk_rows.row_from_json(Event, event) for event in events],
-        "visits": list(_visit_rows(visits)),
+        "gate_visits": list(_visit_rows(visits)),
         "decision_ids": decisions,
         "artifacts": list(_artifact_rows(artifacts, done)),
         "handoffs": [bulk_rows.row_from_json(Handoff, handoff) for handoff in latest],

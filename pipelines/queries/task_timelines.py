@@ -165,10 +165,10 @@ def _bars_by_task_id(tasks: Mapping[int, Task], since: datetime) -> dict[int, li
         tokens[token.task_id].append(token)
     recorded: list[tuple[int, TimeBar]] = []
     for job in _jobs_since(tasks=ids, since=since):
-        line = versions.by_id(tasks[job.task_id].pinned_id)
+        line = versions.parsed_line_by_version_id(tasks[job.task_id].pinned_id)
         recorded += [(job.token_id, bar) for bar in job_bars(job, _job_label(line, job))]
     for visit in _visits_since(tasks=ids, since=since):
-        line = versions.by_id(tasks[visit.task_id].pinned_id)
+        line = versions.parsed_line_by_version_id(tasks[visit.task_id].pinned_id)
         recorded.append((visit.token_id, visit_bar(visit, gate_name(line, visit.gate))))
     bars = bars_by_token_id(recorded)
     return {task_id: task_bars(of_task, bars) for task_id, of_task in tokens.items()}

@@ -78,7 +78,7 @@ class TaskView:
 
     @cached_property
     def line(self) -> ParsedLine:
-        return versions.by_id(self.task.pinned_id)
+        return versions.parsed_line_by_version_id(self.task.pinned_id)
 
     @cached_property
     def jobs(self) -> list[Job]:
@@ -153,7 +153,7 @@ class TaskView:
         )
 
     @cached_property
-    def visits(self) -> list[GateVisit]:
+    def gate_visits(self) -> list[GateVisit]:
         """Gate visits, oldest first, each with the decision that asked it and whoever decided it."""
         visits = GateVisit.objects.filter(task=self.task).select_related("asked_by", "decided_by")
         # Large, and read by the page of the one review alone
@@ -162,7 +162,7 @@ class TaskView:
 
     @property
     def open_visits(self) -> list[GateVisit]:
-        still_open = [visit for visit in self.visits if visit.state == GateVisit.State.OPEN]
+        still_open = [visit for visit in self.gate_visits if visit.state == GateVisit.State.OPEN]
         for visit in still_open:
             # The one that is loaded: else each visit would ask for its own
             visit.task = self.task
@@ -296,7 +296,7 @@ class TaskView:
         # An address may name one that is not of this task
         place = ids.index(decision_id) if decision_id in ids else len(ids) - 1
         decision = Decision.objects.select_related("pinned").defer("pinned__document").get(pk=ids[place])
-        explanation = whys.explain_decision(decision, self.visits)
+        explanation = whys.explain_decision(decision, self.gate_visits)
         explanation.position, explanation.total = place + 1, len(ids)
         explanation.before = ids[place - 1] if place else ""
         explanation.after = ids[place + 1] if place + 1 < len(ids) else ""

@@ -64,7 +64,7 @@ def _missing_machine_sentence_or_none(kind: str, able: frozenset[str]) -> Proble
 def _missing_program_sentence_or_none(
     job: Job, owner: str, offered: Sequence[WorkOffer]
 ) -> ProblemAndRemedy | None:
-    station = versions.by_id(job.pinned_id).station(job.station)
+    station = versions.parsed_line_by_version_id(job.pinned_id).station(job.station)
     if any(
         offer.serves_owner_and_labels(owner, station.labels) and offer.meets_need(PROGRAMS)
         for offer in offered

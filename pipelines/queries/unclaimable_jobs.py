@@ -47,7 +47,7 @@ class Unclaimed:
         names = {
             "number": self.number,
             "station": self.work.published_station.name,
-            "line": versions.by_id(self.work.version).name,
+            "line": versions.parsed_line_by_version_id(self.work.version).name,
         }
         if self.number == MOST_COUNTED:
             return "{number} or more tasks wait at {station} of {line}.".format(**names)
@@ -114,7 +114,7 @@ def unclaimed_sentence_by_token_id(task: Task, last: Mapping[int, Job]) -> dict[
     offered, owner = _offers_in_project(offers_of_live_workers(), task.project_id), task.project.owner.key
     sentences = {}
     for token, job in queued.items():
-        station = versions.by_id(job.pinned_id).station(job.station)
+        station = versions.parsed_line_by_version_id(job.pinned_id).station(job.station)
         brought = ValueScope.scope_of_task(task).needs_met_by_stored_secrets(station)
         # It was begun, and looks again at that time: it waits for no worker.
         if job.not_before is not None and station.kind == DELIVER.key:
@@ -127,7 +127,7 @@ def unclaimed_sentence_by_token_id(task: Task, last: Mapping[int, Job]) -> dict[
                 "Waits for checks of the host. It looks again every two minutes at most."
             )
             continue
-        line = versions.by_id(job.pinned_id)
+        line = versions.parsed_line_by_version_id(job.pinned_id)
         besides = environments.offers_required_of_worker(task.project_id, line, station, task.inputs)
         if not any(offer.can_do_station(owner, station, brought, besides) for offer in offered):
             sentences[token] = unclaimed_reason(owner, station, offered, brought, besides)

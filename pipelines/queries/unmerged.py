@@ -35,7 +35,9 @@ def unmerged_among(tasks: Collection[Task]) -> set[int]:
 
 def has_unmerged_change(task: Task) -> bool:
     """True of one that completed with an unmerged change; nothing is asked where its line delivers nothing."""
-    delivers = any(station.kind == DELIVER.key for station in versions.by_id(task.pinned_id).stations)
+    delivers = any(
+        station.kind == DELIVER.key for station in versions.parsed_line_by_version_id(task.pinned_id).stations
+    )
     return delivers and bool(unmerged_among([task]))
 
 

@@ -27,7 +27,7 @@ class UnresolvedFindings:
 def unresolved_runs_of_undelivered_task(task: Task, jobs: Iterable[Job]) -> list[Job]:
     """Return the last run of each station that failed or counted findings. A failure because there are no tests
     is left out."""
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     if task.status != Status.COMPLETED or not any(station.kind == DELIVER.key for station in line.stations):
         return []
     last = {
@@ -45,7 +45,10 @@ def unresolved_runs_of_undelivered_task(task: Task, jobs: Iterable[Job]) -> list
 
 def unresolved_findings_of_runs(task: Task, jobs: Iterable[Job]) -> list[UnresolvedFindings]:
     """Return what each of these stations reports, in words."""
-    line, runs = versions.by_id(task.pinned_id), unresolved_runs_of_undelivered_task(task, jobs)
+    line, runs = (
+        versions.parsed_line_by_version_id(task.pinned_id),
+        unresolved_runs_of_undelivered_task(task, jobs),
+    )
     failed = failure_cause_by_run_id(runs)
     return [
         UnresolvedFindings(

@@ -13,7 +13,7 @@ HIDDEN = "••••••"
 
 
 @lru_cache(maxsize=512)
-def by_id(version_id: int) -> ParsedLine:
+def parsed_line_by_version_id(version_id: int) -> ParsedLine:
     """The parsed line of a version that is committed: versions never change, so an id is enough. Each is
     read under the revision of the law under which it was published (law §12)."""
     document, revision = LineVersion.objects.values_list("document", "revision").get(pk=version_id)
@@ -21,10 +21,10 @@ def by_id(version_id: int) -> ParsedLine:
 
 
 def parsed_version(version: LineVersion) -> ParsedLine:
-    return by_id(version.pk)
+    return parsed_line_by_version_id(version.pk)
 
 
 def inputs_with_secrets_hidden(version_id: int, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Inputs of a task as they may be shown: what stands in a secret field is hidden, whatever it is."""
-    secret = {field.key for field in by_id(version_id).inputs if field.type == "secret"}
+    secret = {field.key for field in parsed_line_by_version_id(version_id).inputs if field.type == "secret"}
     return {key: HIDDEN if key in secret else value for key, value in inputs.items()}

@@ -154,7 +154,7 @@ def _job_row(view: TaskView, job: Job, answer: str = "") -> VisitRow:
 
 def _visit_rows(view: TaskView) -> Iterable[VisitRow]:
     decisions = _decisions_by_visit(view)
-    for visit in view.visits:
+    for visit in view.gate_visits:
         gate = view.line.gates_by_key.get(visit.gate)
         name = gate_name(view.line, visit.gate)
         row = VisitRow(
@@ -222,7 +222,7 @@ def _round_bands(view: TaskView) -> list[RoundBand]:
     # A round ends when somebody sends back, not when the station begins anew
     turns = {
         visit.decided_at: visit.decision_text
-        for visit in view.visits
+        for visit in view.gate_visits
         if visit.word in SENT_BACK and visit.decided_at
     }
     if not turns:

@@ -84,7 +84,7 @@ def waiting_jobs(project: Project, labels: Collection[str] | None, limit: int) -
 
 def required_labels(job: Job) -> tuple[str, ...]:
     """The labels that a runner needs for it."""
-    return tuple(sorted(versions.by_id(job.pinned_id).station(job.station).labels))
+    return tuple(sorted(versions.parsed_line_by_version_id(job.pinned_id).station(job.station).labels))
 
 
 def is_for_runners(job: Job) -> bool:

@@ -93,7 +93,7 @@ class DecisionExplanation(Explanation):
 
 def explain_decision(decision: Decision, visits: Iterable[GateVisit]) -> DecisionExplanation:
     """Explain it. `visits`: of the gates of its task."""
-    line = versions.by_id(decision.pinned_id)
+    line = versions.parsed_line_by_version_id(decision.pinned_id)
     explanation = explain_answer(line, decision.station, decision.answer, decision_trace(decision))
     explanation.gates = list(
         _visit_states(line, [visit for visit in visits if visit.asked_by_id == decision.pk])

@@ -108,7 +108,7 @@ def _started_text(task: Task, _data: Mapping[str, Any]) -> str:
 
 
 def _failed_at_station_text(task: Task, _data: Mapping[str, Any]) -> str:
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     last = task.jobs.filter(purpose=Purpose.STATION).order_by("-pk").values_list("station", flat=True).first()
     where = f" at {station_name(line, last)}" if last else ""
     return f"Failed{where}" + (f": {task.reason}" if task.reason else "")
@@ -120,7 +120,7 @@ def _sentence_of_waiting_token_or_empty_as(verb: str) -> TaskSentence:
         # It may have gone on meanwhile
         if token is None or token.status not in (Status.BLOCKED, Status.STUCK):
             return ""
-        line = versions.by_id(task.pinned_id)
+        line = versions.parsed_line_by_version_id(task.pinned_id)
         is_stuck = token.status == Status.STUCK
         reason = stuck_sentence(token, line).text if is_stuck else str(token.wait.get("question") or "")
         return f"{verb} at {station_name(line, token.station)}" + (f": {reason}" if reason else "")
@@ -141,7 +141,7 @@ def _landed_commit_text_or_empty(task: Task, _data: Mapping[str, Any]) -> str:
 
 
 def _moved_stations_text_or_empty(task: Task, data: Mapping[str, Any]) -> str:
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     target = ", ".join(station_name(line, key) for key in data["target"])
     return f"{station_name(line, data['source'])} → {target}" if target else ""
 
@@ -150,7 +150,7 @@ def _gate_decision_text_or_empty(task: Task, data: Mapping[str, Any]) -> str:
     visit = GateVisit.objects.select_related("decided_by", "asked_by").filter(pk=data["visit"]).first()
     if visit is None or not visit.word:
         return ""
-    gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
+    gate = versions.parsed_line_by_version_id(visit.asked_by.pinned_id).gate(visit.gate)
     return f"{gate.name}: {visit.word_display}" + (f" · {visit.decided_by}" if visit.decided_by else "")
 
 

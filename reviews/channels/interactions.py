@@ -144,7 +144,9 @@ def _refuse_who_may_not_approve_in_chat(user: User, visit: GateVisit) -> None:
         raise ChatRefused(_sentence_with_link("Your account needs a second factor first.", visit))
     if visit.state != GateVisit.State.OPEN:
         return  # the engine says what became of it
-    if not may_approve_in_chat(visit, versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)):
+    if not may_approve_in_chat(
+        visit, versions.parsed_line_by_version_id(visit.asked_by.pinned_id).gate(visit.gate)
+    ):
         raise ChatRefused(_sentence_with_link("This gate cannot be approved in a chat.", visit))
     entitlement = Entitlements(user).entitlement_to_visit(visit)
     if entitlement.may:

@@ -18,7 +18,7 @@ from pipelines.ports.queue import enqueue_queue_jobs
 from pipelines.ports.queue_tasks import CHANNELS, SEND_CHANNEL_MESSAGE
 from pipelines.ports.vault import keys
 from pipelines.queries.addresses import absolute_url
-from pipelines.queries.versions import by_id
+from pipelines.queries.versions import parsed_line_by_version_id
 from pipelines.routing.document.line import Gate
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.outgoing.http_fetch import NOT_FETCHED, Call, HttpAnswer, fetch_url
@@ -158,7 +158,7 @@ def _current_review_message_or_none(message: ChannelMessage, visit: GateVisit) -
         if first is None or first.state != ChannelMessage.State.SENT:
             return None
         ref = first.ref
-    line = by_id(visit.asked_by.pinned_id)
+    line = parsed_line_by_version_id(visit.asked_by.pinned_id)
     gate = line.gate(visit.gate)
     outcome_summary = str((visit.evidence.get("outcome") or {}).get("summary") or "")
     return ReviewMessage(
@@ -191,7 +191,9 @@ def _approval_button_fields_or_empty(
         return {}
     chat = engine.Chat(connection.name, connection.created_by)
     if chat.reason_chat_cannot_vote(
-        visit, approval_policy_of_visit(visit, by_id(visit.asked_by.pinned_id)), visit.votes.all()
+        visit,
+        approval_policy_of_visit(visit, parsed_line_by_version_id(visit.asked_by.pinned_id)),
+        visit.votes.all(),
     ):
         return {}
     approve = next(

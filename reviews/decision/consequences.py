@@ -108,7 +108,7 @@ def offered_votes_within_allowed_rounds(visit: GateVisit) -> list[VoteOption]:
 def sentence_after_vote(visit: GateVisit, word: str, result: VoteResult) -> str:
     """Tell whoever decided what was done, and what happens now: as the engine decided, or, while more votes are needed,
     in the sentence of the button."""
-    line = versions.by_id(visit.asked_by.pinned_id)
+    line = versions.parsed_line_by_version_id(visit.asked_by.pinned_id)
     if result.state != GateVisit.State.DECIDED:
         words = _consequence_with_missing_votes(
             line, visit, word, _decision_if_others_approve(line, visit, word, None), counted=True

@@ -46,7 +46,7 @@ class Entitlements:
     def entitlement_to_visit(self, visit: GateVisit) -> Entitlement:
         if visit.state != GateVisit.State.OPEN:
             return Entitlement(False)
-        policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
+        policy = approval_policy_of_visit(visit, versions.parsed_line_by_version_id(visit.asked_by.pinned_id))
         own_seats = self._seats_in_project(visit.task.project_id)
         # A person's own seat stands first
         own = own_seats[0] if own_seats else None

@@ -93,7 +93,7 @@ def _confirm_page_context(link: MailLink) -> dict[str, object]:
 
 
 def _visit_page_context(visit: GateVisit) -> dict[str, object]:
-    line = versions.by_id(visit.asked_by.pinned_id)
+    line = versions.parsed_line_by_version_id(visit.asked_by.pinned_id)
     return {
         "visit": visit,
         "task": visit.task,

@@ -75,7 +75,7 @@ def issue_token_to_sole_member_or_empty(visit: GateVisit, address: str, now: dat
 @sensitive_variables("token")
 def usable_link_of_token(token: str) -> MailLink:
     """The link, while it can decide. Raises MailLinkRefused."""
-    return _usable_link(_links_with_token(token).first())
+    return _require_usable_link(_links_with_token(token).first())
 
 
 @sensitive_variables("token")
@@ -83,7 +83,7 @@ def use_up_link_and_approve(token: str, now: datetime) -> MailLink:
     """Use the link up and vote, in one transaction. Raises MailLinkRefused."""
     with transaction.atomic():
         # Locked: of two clicks at once only one votes
-        link = _usable_link(_links_with_token(token).select_for_update(of=("self",)).first())
+        link = _require_usable_link(_links_with_token(token).select_for_update(of=("self",)).first())
         # Before the vote: one that is refused rolls this back, too
         MailLink.objects.filter(pk=link.pk).update(used_at=now)
         try:
@@ -111,7 +111,7 @@ def _links_with_token(token: str) -> QuerySet[MailLink]:
     return links.filter(digest=_token_digest(token))
 
 
-def _usable_link(link: MailLink | None) -> MailLink:
+def _require_usable_link(link: MailLink | None) -> MailLink:
     if link is None:
         raise MailLinkRefused("invalid")
     visit = link.visit
@@ -141,7 +141,7 @@ def _refuse_closed_visit(visit: GateVisit) -> None:
 
 
 def _visit_gate(visit: GateVisit) -> Gate:
-    return versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
+    return versions.parsed_line_by_version_id(visit.asked_by.pinned_id).gate(visit.gate)
 
 
 def _token_digest(token: str) -> str:

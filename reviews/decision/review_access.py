@@ -18,7 +18,7 @@ from pipelines.engine.moves.entitlement import barred_person_ids
 from pipelines.engine.moves.gates import approval_policy_of_visit
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import Statement, fetch, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch, fetch
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateDueMoved
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import fillable_requirements
@@ -68,7 +68,7 @@ def follow_opened_and_closed_visits(batch: Sequence[Consequence], opened: Iterab
     if still_open:
         bulk_rows.insert_rows([row for visit in still_open for row in rows_of_who_is_asked(visit)])
     if over:
-        send([Statement(DELETE_PLACES, [over])])
+        execute_all_and_fetch([Statement(DELETE_PLACES, [over])])
     for moved in (event for event in batch if isinstance(event, GateDueMoved)):
         visit = GateVisit.objects.only("opened_at").get(pk=moved.visit_id)
         AskedPlace.objects.filter(visit=visit).update(
@@ -78,7 +78,7 @@ def follow_opened_and_closed_visits(batch: Sequence[Consequence], opened: Iterab
 
 def rows_of_who_is_asked(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
-    policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = approval_policy_of_visit(visit, versions.parsed_line_by_version_id(visit.asked_by.pinned_id))
     candidates = dict.fromkeys(
         (candidate.kind, candidate.lookup_key[:LONGEST_NAME]) for candidate in policy.who
     )

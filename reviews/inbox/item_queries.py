@@ -160,7 +160,7 @@ def count_items_up_to_limit_per_source(viewer: InboxViewer, limit: int) -> int:
 
 
 def _gate_item(visit: GateVisit) -> InboxItem:
-    line = versions.by_id(visit.asked_by.pinned_id)
+    line = versions.parsed_line_by_version_id(visit.asked_by.pinned_id)
     gate = gate_with_approval_policy_of_visit(visit, line)
     need = gate.approval.min_votes
     have = sum(vote.word == "approve" for vote in visit.votes.all())
@@ -192,7 +192,7 @@ def _later_round_and_votes_text(number: int, have: int, need: int) -> str:
 def _sentence_of_rule_leading_here(visit: GateVisit) -> str:
     """The rule that led here, for gates without a question of their own."""
     evidence_rule = visit.evidence.get("rule")
-    line = versions.by_id(visit.asked_by.pinned_id)
+    line = versions.parsed_line_by_version_id(visit.asked_by.pinned_id)
     words = {"station": station_name(line, visit.asked_by.station)}
     if not evidence_rule or evidence_rule.get("id") not in line.rules_by_id:
         return "{station} sent the task to this review.".format(**words)
@@ -234,7 +234,7 @@ def permission_items(viewer: InboxViewer) -> Iterator[InboxItem]:
         .order_by("requested_at", "pk")
     )
     for row in rows[:LIMIT]:
-        station = station_name(versions.by_id(row.job.pinned_id), row.job.station)
+        station = station_name(versions.parsed_line_by_version_id(row.job.pinned_id), row.job.station)
         remedy = "Your answer counts for this call alone. Without one it is denied."
         sentence = ProblemAndRemedy(f"{station} asks to call {row.tool}.", remedy)
         call = call_text(row.tool, row.arguments)
@@ -341,7 +341,7 @@ def running_manual_station_items(viewer: InboxViewer) -> Iterator[InboxItem]:
         return
     jobs = _running_manual_jobs(viewer).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
     for job in jobs[:LIMIT]:
-        station = versions.by_id(job.pinned_id).station(job.station)
+        station = versions.parsed_line_by_version_id(job.pinned_id).station(job.station)
         says = rendered_instructions(job).strip() or "Manual station."
         yield InboxItem(
             "manual", str(job.pk), job.task, station.name, ProblemAndRemedy(shortened(says, 500)), job.created_at,
@@ -386,7 +386,7 @@ def _blockers_by_token(tokens: list[Token]) -> dict[int, list[Any] | None]:
 
 
 def _position_item(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> InboxItem:
-    line = versions.by_id(token.task.pinned_id)
+    line = versions.parsed_line_by_version_id(token.task.pinned_id)
     station = line.stations_by_key.get(token.station)
     question, blocker_texts, choices = question_text_blocker_texts_and_choices(token.wait, blockers)
     return InboxItem(

@@ -28,7 +28,7 @@ def late_items(viewer: InboxViewer) -> list[InboxItem]:
 
 
 def _late_item(token: Token, job: OverrunningJob, last_line: str) -> InboxItem:
-    line = versions.by_id(token.task.pinned_id)
+    line = versions.parsed_line_by_version_id(token.task.pinned_id)
     station = station_name(line, token.station)
     ending = f" Its log ends with: {shortened(last_line, 200)}" if last_line else ""
     return InboxItem(

@@ -152,7 +152,11 @@ class ReviewList:
         chosen_line = Line.objects.filter(
             line_condition(self.line, ""), project__in=self.scope.projects
         ).first()
-        line = versions.by_id(chosen_line.live_id) if chosen_line and chosen_line.live_id else None
+        line = (
+            versions.parsed_line_by_version_id(chosen_line.live_id)
+            if chosen_line and chosen_line.live_id
+            else None
+        )
         return [(gate.key, gate.name) for gate in line.gates] if line else []
 
     @property

@@ -370,7 +370,7 @@ def _votes_of_visits(visits: Any) -> QuerySet[Vote]:
 
 
 def _list_row(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) -> ListRow:
-    line = versions.by_id(visit.asked_by.pinned_id)
+    line = versions.parsed_line_by_version_id(visit.asked_by.pinned_id)
     rule = getattr(visit, "rule", None) or {}
     is_open = visit.state == GateVisit.State.OPEN
     icon, _key, _variant, tone = LOOKS.get(Word(visit.word), CLOSED) if visit.word else CLOSED
@@ -411,6 +411,6 @@ def _counted_change_size_or_none(visit: GateVisit) -> ChangeSize | None:
 
 
 def _approval_count_text_of_visit(visit: GateVisit) -> str:
-    policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = approval_policy_of_visit(visit, versions.parsed_line_by_version_id(visit.asked_by.pinned_id))
     have = sum(vote.word == "approve" for vote in visit.votes.all())
     return approval_count_text_or_empty(policy, have)

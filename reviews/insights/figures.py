@@ -13,7 +13,7 @@ from django.utils.formats import date_format
 from pipelines.models import Line, Project
 from pipelines.queries import station_times
 from pipelines.queries.station_times import StationTimes
-from pipelines.queries.versions import by_id
+from pipelines.queries.versions import parsed_line_by_version_id
 from pipelines.routing.document.kinds import KINDS
 from reviews.insights import changes, costs, first_pass, gates
 from reviews.insights.changes import Changes
@@ -190,7 +190,9 @@ class Insights:
     def _work_name(self, line_id: int, station: str, agent: str) -> str:
         """`Build the change · Codex`, or the station alone where no agent worked."""
         line = self.lines[line_id]
-        stations = {row.key: row for row in by_id(line.live_id).stations} if line.live_id else {}
+        stations = (
+            {row.key: row for row in parsed_line_by_version_id(line.live_id).stations} if line.live_id else {}
+        )
         name = stations[station].name if station in stations else station
         return name if agent in KINDS else f"{name} · {agent}"
 
@@ -370,5 +372,5 @@ class Insights:
 
 def _live_gate_name_or_key(line: Line, key: str) -> str:
     """Its name in what is live; the key of one that only older versions have."""
-    gate = by_id(line.live_id).gates_by_key.get(key) if line.live_id else None
+    gate = parsed_line_by_version_id(line.live_id).gates_by_key.get(key) if line.live_id else None
     return gate.name if gate else key

@@ -15,7 +15,7 @@ from django.db.models.fields.json import KeyTextTransform
 from pipelines.models import Line, LineEvent, Project, SampledDraw
 from pipelines.models.plumbing.compiled_queries import fetch
 from pipelines.ports.sampling import sampling_key
-from pipelines.queries.versions import by_id
+from pipelines.queries.versions import parsed_line_by_version_id
 from pipelines.routing.basics.wording import percent_text
 from pipelines.routing.decide.sampling import draw_number_of_chain, is_draw_selected
 from pipelines.routing.document.gates import Gate
@@ -195,9 +195,9 @@ def _rate_and_missed_reverts_at(one_in: int, draws: Sequence[tuple[int, bool]]) 
 
 def _keys_of_gates_whose_approval_is_delivered(line: Line) -> set[str]:
     """Return the gates whose approval is delivered: what they did not ask about could not be."""
-    stations = by_id(line.live_id).stations if line.live_id else ()
+    stations = parsed_line_by_version_id(line.live_id).stations if line.live_id else ()
     return {str(station.work.get("gate")) for station in stations if station.kind == DELIVER.key}
 
 
 def _live_gate_or_none(line: Line, gate: str) -> Gate | None:
-    return by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
+    return parsed_line_by_version_id(line.live_id).gates_by_key.get(gate) if line.live_id else None

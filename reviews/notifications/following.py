@@ -61,7 +61,10 @@ def _task_or_line_and_station_fields(request: SignedInRequest, project: Project)
 
 
 def _live_version_has_station(line: Line, station: str) -> bool:
-    return line.live_id is not None and station in versions.by_id(line.live_id).stations_by_key
+    return (
+        line.live_id is not None
+        and station in versions.parsed_line_by_version_id(line.live_id).stations_by_key
+    )
 
 
 def followed_station_keys_or_line(user: User, line: Line) -> set[str]:

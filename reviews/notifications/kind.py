@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import QuerySet, UUIDField
 
 from pipelines.engine.moves.absences import StandIns, absences_query, stand_ins_from_rows
-from pipelines.engine.moves.entitlement import EntitledPerson, people_from_rows, people_query
+from pipelines.engine.moves.entitlement import EntitledPerson, entitled_people_query, people_from_rows
 from pipelines.models import GateVisit, Task
 from pipelines.models.plumbing.compiled_queries import BoundQuery, array_field, fetch_bound, server_prepared
 from pipelines.ports.observers import (
@@ -62,7 +62,7 @@ class Lookups:
         ]
         if opened:
             visits = _visit_query.bind(visits=[event.visit_id for event in opened])
-            questions += [visits, people_query(projects), absences_query(projects)]
+            questions += [visits, entitled_people_query(projects), absences_query(projects)]
         [(self.followed, self.connected, self.has_topics, self.messaged, mailed)], *rest = fetch_bound(
             *questions
         )

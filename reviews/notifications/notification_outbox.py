@@ -9,7 +9,7 @@ from django.db import transaction
 from procrastinate.types import JSONDict
 
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from pipelines.ports.observers import GateDecided, PersonHint, VoteCast, publish_committed_hints
 from pipelines.ports.queue import enqueue_queue_jobs
 from pipelines.ports.queue_tasks import MAIL, SEND_DIGEST, SEND_NOTIFICATION
@@ -149,7 +149,9 @@ def mark_settled_notifications_read(batch_context: ConsequenceBatch) -> None:
         if vote.visit_id not in decided
     ]
     if over:
-        _hint_people_on_commit({user_id for user_rows in send(over) for (user_id,) in user_rows})
+        _hint_people_on_commit(
+            {user_id for user_rows in execute_all_and_fetch(over) for (user_id,) in user_rows}
+        )
 
 
 def _hint_people_on_commit(people: Iterable[int]) -> None:

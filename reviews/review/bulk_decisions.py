@@ -138,7 +138,7 @@ def _with_seats_of_absent_people(user: User, rows: list[BulkRow]) -> list[BulkRo
 def _bulk_row_with_option_or_reason(
     visit: GateVisit, word: str, first: GateVisit | None, may: bool
 ) -> BulkRow:
-    gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
+    gate = versions.parsed_line_by_version_id(visit.asked_by.pinned_id).gate(visit.gate)
     row = BulkRow(visit, gate, None)
     if visit.state != GateVisit.State.OPEN:
         return replace(row, why="This review is closed.")

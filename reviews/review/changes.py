@@ -51,7 +51,7 @@ class ReviewChanges:
     @cached_property
     def patterns(self) -> tuple[str, ...]:
         """Patterns of the files that the line calls sensitive."""
-        return versions.by_id(self.visit.task.pinned_id).sensitive
+        return versions.parsed_line_by_version_id(self.visit.task.pinned_id).sensitive
 
     @property
     def has_files(self) -> bool:

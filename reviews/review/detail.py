@@ -20,7 +20,7 @@ from pipelines.queries.actors import station_actor_kind_and_name
 from pipelines.queries.task_branch import PeoplePush, people_pushes
 from pipelines.queries.task_view import filled_inputs_with_labels
 from pipelines.queries.unmerged import has_unmerged_change
-from pipelines.queries.versions import by_id, parsed_version
+from pipelines.queries.versions import parsed_line_by_version_id, parsed_version
 from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN
@@ -192,7 +192,7 @@ class ReviewDetail:
         """Name of the end that the task reached, as on its own page; "" while it moves."""
         task = self.visit.task
         # Of the version that the task has now: it may have been migrated after this review
-        return target_name(by_id(task.pinned_id), task.end) if task.end else ""
+        return target_name(parsed_line_by_version_id(task.pinned_id), task.end) if task.end else ""
 
     @property
     def unmerged(self) -> bool:

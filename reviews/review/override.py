@@ -48,7 +48,9 @@ def override_page(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
         raise Http404 from problem
     except Forbidden as problem:
         raise PermissionDenied(str(problem)) from problem
-    gate = gate_with_approval_policy_of_visit(gate_visit, versions.by_id(gate_visit.asked_by.pinned_id))
+    gate = gate_with_approval_policy_of_visit(
+        gate_visit, versions.parsed_line_by_version_id(gate_visit.asked_by.pinned_id)
+    )
     if request.method != "POST":
         return _override_page_response(request, gate_visit, gate, OverrideForm(), [])
     form = OverrideForm(request.POST)

@@ -23,7 +23,7 @@ class TaskWork(ToolReports):
     """Work of one task, so far. `station`: what it is about; "" where that is what ran last."""
 
     def __init__(self, task: Task, query: QueryDict | None = None, station: str = "") -> None:
-        line = versions.by_id(task.pinned_id)
+        line = versions.parsed_line_by_version_id(task.pinned_id)
         super().__init__(
             line, last_step_of_each_station_ended_before(task, line), artifacts_of_all_stations(task), query
         )
@@ -48,7 +48,7 @@ class TaskWork(ToolReports):
     def station(self) -> str:
         """Name of the station whose log is shown."""
         if self._running_job_or_none:
-            return station_name(versions.by_id(self.task.pinned_id), self._about)
+            return station_name(versions.parsed_line_by_version_id(self.task.pinned_id), self._about)
         return self.last.station if self.last else ""
 
     @property

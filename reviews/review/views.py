@@ -179,7 +179,7 @@ def cast_vote(request: SignedInRequest, visit: uuid.UUID) -> HttpResponse:
         fields = {key: value for key, value in form.cleaned_data.items() if key != "unopened"}
         if vars(stored_visit)["remarked"]:
             fields["reason"] = remarks.reason_with_remarks(stored_visit, request.user, fields["reason"])
-        gate = versions.by_id(stored_visit.asked_by.pinned_id).gate(stored_visit.gate)
+        gate = versions.parsed_line_by_version_id(stored_visit.asked_by.pinned_id).gate(stored_visit.gate)
         result = engine.vote(
             stored_visit,
             user=request.user,

@@ -19,7 +19,7 @@ def not_the_same() -> list[str]:
     """Recorded decisions that a back-test against the version that took them would call anything else than same."""
     found = []
     for decision in _decisions():
-        line = versions.by_id(decision.pinned_id)
+        line = versions.parsed_line_by_version_id(decision.pinned_id)
         again = redecide(line, decision.situation, decision.answer, line)
         if again.verdict != Verdict.SAME:
             found.append(f"{decision.station}, {decision.cause}: {again}")

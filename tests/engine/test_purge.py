@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.engine.commands.event_export import export_task
-from pipelines.engine.commands.purge import STAYS, rows_of_tasks
+from pipelines.engine.commands.purge import STAYS, tables_with_rows_of_tasks
 from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict
 from pipelines.models import (
@@ -235,7 +235,7 @@ def test_a_tombstone_that_does_not_fit_is_found(world: World) -> None:
 
 def test_everything_that_names_a_deleted_row_is_deleted_or_forgets_it(world: World) -> None:
     """The next table that hangs on a task: it is found by an index, or this says that it is not."""
-    deleted = {rows.model for rows in rows_of_tasks()}
+    deleted = {rows.model for rows in tables_with_rows_of_tasks()}
     forgets = {("Task", "retry_of"), ("ApiToken", "only_job")}
     left = {
         (model.__name__, field.name)

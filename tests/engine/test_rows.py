@@ -19,7 +19,7 @@ from django.db import connection, models, transaction
 from pipelines.engine.core.batch import JOB, TASK, TOKEN
 from pipelines.models import Decision, Event, GateVisit, Group, Handoff, Job, Project, Task, Token
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from tests.factories import make_world
 
 pytestmark = pytest.mark.django_db
@@ -124,7 +124,9 @@ def compare(seed: int, size: int) -> None:
     for model in NEW:
         values = [row(model, draw) for _ in range(size)]
         with undone():
-            send([bulk_rows.insert_statement([bulk_rows.new_row(model, **each) for each in values])])
+            execute_all_and_fetch(
+                [bulk_rows.insert_statement([bulk_rows.new_row(model, **each) for each in values])]
+            )
             ours = stored(model)
             kept_rows = {str(each.pk): each for each in model._default_manager.all()}
             for pk, text in ours.items():
@@ -196,13 +198,13 @@ def test_new_rows_get_their_keys_in_their_order() -> None:
 def test_a_lost_row_is_noticed_in_both_ways() -> None:
     lost = Statement("UPDATE pipelines_task SET title = title WHERE id = %s", [2**60], 1, "rows of Task")
     with pytest.raises(bulk_rows.LostRow, match="0 of 1 rows of Task"):
-        send([lost])
+        execute_all_and_fetch([lost])
     watched = connection.execute_wrapper(lambda execute, *given: execute(*given))
     with watched, pytest.raises(bulk_rows.LostRow, match="0 of 1 rows of Task"):
-        send([lost])
+        execute_all_and_fetch([lost])
 
 
 def test_too_long_a_text_is_refused_and_not_cut(tables: None) -> None:
     given = row(Event, Draw(1)) | {"kind": "x" * 41}
     with pytest.raises(Exception, match="too long"), transaction.atomic():
-        send([bulk_rows.insert_statement([bulk_rows.new_row(Event, **given)])])
+        execute_all_and_fetch([bulk_rows.insert_statement([bulk_rows.new_row(Event, **given)])])

@@ -106,7 +106,7 @@ def test_each_row_is_the_one_that_its_model_reads(world: World) -> None:
     same(read.pop("tokens"), view.tokens, "tokens")
     same(read.pop("jobs"), view.jobs, "jobs", "worker")
     same(read.pop("events"), view.events, "events")
-    same(read.pop("visits"), view.visits, "visits", "asked_by", "decided_by")
+    same(read.pop("gate_visits"), view.gate_visits, "visits", "asked_by", "decided_by")
     assert read.pop("decision_ids") == view.decision_ids
     same(read.pop("artifacts"), view.artifacts, "artifacts", "blob", "job")
     same(read.pop("handoffs"), view.handoffs, "handoffs")

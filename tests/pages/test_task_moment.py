@@ -65,7 +65,7 @@ def picture(view: TaskView) -> dict[str, Any]:
         "facts": latest_fact_rows(view.line, view.jobs),
         "outputs": [(entry.station, entry.text, entry.job.visit) for entry in output_entries(view)],
         "jobs": [(job.pk, job.state, job.attempt, job.started_at, job.result) for job in view.jobs],
-        "visits": [(visit.pk, visit.state, visit.word, visit.decided_at) for visit in view.visits],
+        "visits": [(visit.pk, visit.state, visit.word, visit.decided_at) for visit in view.gate_visits],
         "spending": view.spending,
         "version": view.task.pinned_id,
     }

@@ -62,4 +62,4 @@ def _supply(stage: Stage, token: Token, named: set[str]) -> None:
 
 
 def _line(stage: Stage, token: Token) -> ParsedLine:
-    return versions.by_id(token.task.pinned_id)
+    return versions.parsed_line_by_version_id(token.task.pinned_id)

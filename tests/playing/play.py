@@ -79,7 +79,7 @@ class PlayedScript:
 
 def load(text: str | bytes) -> tuple[Script, ...]:
     """One script, or a list. Raises DocumentError with line and column of the first fault."""
-    return texts.load(text, read_scripts)
+    return texts.parse_scenarios_with(text, read_scripts)
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def _reported(stage: Stage, token: Token, job: Job, outcome: dict[str, Any], by:
         due = Due.objects.get(job=job)
         engine.fire_due_time_and_return_result(due.pk, due.due_at)
         return job.station
-    station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
+    station = versions.parsed_line_by_version_id(job.pinned_id).stations_by_key.get(job.station)
     name = by or str((station.work.get("agent") if station else "") or job.station)
     claim = stage.cast.claim(name, station.labels if station else ())
     started = engine.start_claimed_job_or_none(job.pk, claim)
@@ -148,7 +148,7 @@ def _visit(stage: Stage, at: str | None, gate: str) -> GateVisit:
 
 
 def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> list[str]:
-    policy = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate).approval
+    policy = versions.parsed_line_by_version_id(visit.asked_by.pinned_id).gate(visit.gate).approval
     votes: dict[str, Any] = {
         "word": said["decision"],
         "reason": said.get("reason") or "",
@@ -156,7 +156,7 @@ def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> 
     }
     if said["decision"] != "approve" and not votes["reason"].strip():
         votes["reason"] = "As the script says."
-    gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
+    gate = versions.parsed_line_by_version_id(visit.asked_by.pinned_id).gate(visit.gate)
     if said["decision"] == "approve":
         votes["fields"] = {
             each.key: candidates.sample_input_value(each) for each in gate.fields if each.required

@@ -94,7 +94,7 @@ def log(trigger: Trigger) -> list[tuple[str, str, str]]:
 def test_the_end_of_a_task_starts_one_of_the_other_line(world: World) -> None:
     version = build_line(world)
     trigger = after(world)
-    assert triggers.trigger_words(trigger) == f"After a task of {version.line.name} completes"
+    assert triggers.trigger_name(trigger) == f"After a task of {version.line.name} completes"
     source = build(world, version)
     assert start_all() == ["started"]
     task = Task.objects.get(line__key="deploy")

@@ -104,4 +104,7 @@ def test_nobody_approves_their_own_change(
 
 def test_whoever_wrote_the_issue_counts_as_its_requester(siege: Siege) -> None:
     task = of_an_issue(siege)
-    assert siege.mallory.pk in involved_people(task, versions.by_id(task.pinned_id)).requesters
+    assert (
+        siege.mallory.pk
+        in involved_people(task, versions.parsed_line_by_version_id(task.pinned_id)).requesters
+    )

@@ -101,7 +101,9 @@ def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut 
     summary="Heartbeat, or the result of the job",
     url_name="alp-result",
 )
-def tell(request: RunnerRequest, owner: str, project: str, runner: str, payload: AlpResultIn) -> AlpStateOut:
+def report_result(
+    request: RunnerRequest, owner: str, project: str, runner: str, payload: AlpResultIn
+) -> AlpStateOut:
     """The result again is answered as the first time; another one of the same job is 409, and so is whatever comes
     after the job was cancelled or given to another runner."""
     its = get_token_runner(request, owner, project, runner)
@@ -123,7 +125,7 @@ def tell(request: RunnerRequest, owner: str, project: str, runner: str, payload:
     summary="The same, as ALP's live server has it",
     url_name="alp-run-job",
 )
-def tell_run(
+def report_run(
     request: RunnerRequest, owner: str, project: str, run: str, job: str, payload: AlpRunIn
 ) -> AlpStateOut:
     """A job that timed out is cancelled, whatever its conclusion. `logs` are added to the log of the job."""
@@ -157,7 +159,9 @@ def tell_run(
     summary="Ask a person before going on",
     url_name="alp-approval",
 )
-def ask(request: RunnerRequest, owner: str, project: str, runner: str, payload: ApprovalIn) -> ApprovalOut:
+def request_approval(
+    request: RunnerRequest, owner: str, project: str, runner: str, payload: ApprovalIn
+) -> ApprovalOut:
     """The job ends here: its task waits with the question, and its station runs again with what a person answers."""
     its = get_token_runner(request, owner, project, runner)
     if not payload.question_text:
@@ -175,7 +179,7 @@ def ask(request: RunnerRequest, owner: str, project: str, runner: str, payload: 
     summary="Whether it was answered, and how",
     url_name="alp-approval-state",
 )
-def question_of(
+def show_approval_request(
     request: RunnerRequest, owner: str, project: str, runner: str, asked: str
 ) -> ApprovalStateOut:
     """`asked`: the id that the request was given. The answer also stands in the prompt of the next run."""
@@ -197,7 +201,7 @@ def question_of(
     summary="Hand over a file of the job",
     url_name="alp-artifact",
 )
-def hand_over(
+def upload_artifact(
     request: RunnerRequest,
     owner: str,
     project: str,

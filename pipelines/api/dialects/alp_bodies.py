@@ -149,9 +149,9 @@ class AlpArtifactOut(BaseModel):
 
 def alp_job_body(dispatched: Dispatched) -> AlpJobOut:
     job, station = dispatched.job, dispatched.orders.station
-    line = versions.by_id(job.pinned_id)
+    line = versions.parsed_line_by_version_id(job.pinned_id)
     its = line.station(job.station)
-    own = _trigger_keys(its.extra)
+    own = _trigger_fields_without_equivalent(its.extra)
     branch = f"task-{job.task.name}" if own.get("initBranch") is True else None
     repository = task_repository_or_none(job.task, line) if line.workspace is not None else None
     return AlpJobOut(
@@ -182,7 +182,7 @@ def alp_run_id(job: Job) -> str:
     return job.task.name
 
 
-def _trigger_keys(extra: Any) -> dict[str, Any]:
+def _trigger_fields_without_equivalent(extra: Any) -> dict[str, Any]:
     """Return the parts of the station's trigger that the line has no word for."""
     trigger = extra.get("trigger") if isinstance(extra, dict) else None
     return {key: trigger[key] for key in OWN if key in trigger} if isinstance(trigger, dict) else {}

@@ -151,13 +151,13 @@ def workflow_id(task: Task) -> str:
 
 def station_id(pinned: int, key: str) -> str:
     """Return the station's id in the imported document, if there was one."""
-    station = versions.by_id(pinned).stations_by_key.get(key)
+    station = versions.parsed_line_by_version_id(pinned).stations_by_key.get(key)
     source_id = station.extra.get("id") if station and isinstance(station.extra, dict) else None
     return source_id if isinstance(source_id, str) and source_id else key
 
 
 def _station_name(job: Job) -> str:
-    station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
+    station = versions.parsed_line_by_version_id(job.pinned_id).stations_by_key.get(job.station)
     return station.name if station else job.station
 
 

@@ -117,7 +117,7 @@ def show(request: Request, execution: str, owner: str = "") -> ExecutionOut:
     response=ExecutionOut,
     summary="The execution of a task",
 )
-def of_task(request: Request, task: str, owner: str = "") -> ExecutionOut:
+def show_execution_of_task(request: Request, task: str, owner: str = "") -> ExecutionOut:
     return _get_execution(request.auth, task, owner).to_out()
 
 

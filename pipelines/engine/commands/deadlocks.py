@@ -244,7 +244,7 @@ def _escalate_deadlock(
     batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
 ) -> None:
     """Open an escalation, which from now on holds what the deadlock held."""
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     opened = escalations.open_escalation(
         batch, task, line, "deadlock", answer.actor, role=ARCHITECT, reason=answer.reason
     )

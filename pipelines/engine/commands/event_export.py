@@ -35,7 +35,7 @@ class _ExportState:
 
     @property
     def line_of_pinned_version(self) -> ParsedLine:
-        return versions.by_id(self.pinned)
+        return versions.parsed_line_by_version_id(self.pinned)
 
 
 def export_task(task: Task, *, transitions: bool = False) -> Iterator[dict[str, Any]]:

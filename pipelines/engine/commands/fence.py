@@ -70,7 +70,7 @@ def answer_to_store(result: ReportResult) -> dict[str, Any]:
     }
 
 
-def record_ignored(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
+def record_ignored_reports(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
     """Record reports that are ignored: an event `job.ignored` once per job, attempt and digest, after that only
     a counter."""
     counts: dict[Key, int] = {}

@@ -211,7 +211,7 @@ def _fork_request(
 
 
 def _start_station_key(task: Task) -> str:
-    return versions.by_id(task.pinned_id).start
+    return versions.parsed_line_by_version_id(task.pinned_id).start
 
 
 def _requesters_of_old_but_not_new(old: Task, new: Task) -> list[str]:
@@ -240,7 +240,7 @@ def _chosen_or_only_position(moment: TaskMoment, token: int | None) -> ForkPosit
 
 
 def _checked_station_or_own(old: Task, place: ForkPosition, station: str) -> str:
-    line = versions.by_id(old.pinned_id)
+    line = versions.parsed_line_by_version_id(old.pinned_id)
     target = station or place.station
     if target not in line.stations_by_key:
         message = f"{target} is not a station of version {old.pinned.number}, on which the task runs"
@@ -250,7 +250,9 @@ def _checked_station_or_own(old: Task, place: ForkPosition, station: str) -> str
 
 def _check_files_and_protections(old: Task) -> None:
     # Files are not copied but named by their content: what has expired cannot be inherited
-    gone = expired_file_names(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
+    gone = expired_file_names(
+        versions.parsed_line_by_version_id(old.pinned_id).inputs, old.inputs, old.project_id
+    )
     if gone:
         raise Conflict(f"{', '.join(gone)} has expired. Start a new task and upload it again.")
     if problems := repository_protection_problems(old.pinned, old.inputs):
@@ -313,7 +315,7 @@ def _plan_fork_and_roll_back(request: ForkRequest) -> ForkPlan:
         status = str(task.status)
         # What was done is what is planned; nothing of it stays.
         transaction.set_rollback(True)
-    station = versions.by_id(request.old.pinned_id).stations_by_key[request.station]
+    station = versions.parsed_line_by_version_id(request.old.pinned_id).stations_by_key[request.station]
     cap = station.limits.cost_usd
     return ForkPlan(
         request.moment,

@@ -46,7 +46,9 @@ def start_retry_task(task_id: int, *, station: str, actor: Actor, reason: str = 
         raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")
     refuse_deleted_files(old)
     # Files are not copied but named by their content: what has expired cannot be inherited
-    gone = expired_file_names(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
+    gone = expired_file_names(
+        versions.parsed_line_by_version_id(old.pinned_id).inputs, old.inputs, old.project_id
+    )
     if gone:
         raise Conflict(f"{', '.join(gone)} has expired. Start a new task and upload it again.")
     last = _job_to_retry(old, station)
@@ -71,7 +73,7 @@ def start_follow_up_task(task_id: int) -> Task | None:
 
     Raises Conflict (it was started already, the line is archived, or its repository is protected from it)."""
     old = Task.objects.select_related("project", "line__live", "pinned").get(pk=task_id)
-    line = versions.by_id(old.pinned_id)
+    line = versions.parsed_line_by_version_id(old.pinned_id)
     jobs = Job.objects.filter(token__task=old, purpose=Purpose.STATION, state=Job.State.DONE)
     last = jobs.order_by("-ended_at", "-pk").first()
     outcome = (last.outcome if last else None) or {}
@@ -81,8 +83,10 @@ def start_follow_up_task(task_id: int) -> Task | None:
         return None
     # The live version, unless its start form asks for something else.
     live = old.line.live
-    pinned = live if live and versions.by_id(live.pk).inputs == line.inputs else old.pinned
-    start = versions.by_id(pinned.pk).start
+    pinned = (
+        live if live and versions.parsed_line_by_version_id(live.pk).inputs == line.inputs else old.pinned
+    )
+    start = versions.parsed_line_by_version_id(pinned.pk).start
     heading = f"{old.name} ended as {line.end(old.end).label or old.end}:"
     # law §8: what the last outcome said is its feedback, else its comment, else its summary.
     text = feedback or str(outcome.get("comment") or outcome.get("summary") or old.reason)
@@ -110,7 +114,7 @@ def _start_follow_up_once(old: Task, new: Task, start: str) -> Task:
     batch = create_first_token_and_job(task, start, ENGINE, trigger=FOLLOW_UP, follows=new.followed_name)
     # law §8: two may follow each other so; the next one is held and escalated.
     if _count_follow_up_chain(old) >= IN_A_ROW:
-        line = versions.by_id(task.pinned_id)
+        line = versions.parsed_line_by_version_id(task.pinned_id)
         role = next((budget.role for budget in line.named_budgets_in_force if budget.kind == "restart"), None)
         reason = (
             f"{IN_A_ROW} tasks followed each other by themselves. Find out why before the next one works."
@@ -143,7 +147,7 @@ def retryable_station_keys(task: Task) -> list[str]:
 
 
 def _last_job_by_visited_station(task: Task) -> dict[str, Job]:
-    known = versions.by_id(task.pinned_id).stations_by_key
+    known = versions.parsed_line_by_version_id(task.pinned_id).stations_by_key
     jobs = task.jobs.filter(purpose=Purpose.STATION).select_related("token").order_by("-pk")
     last: dict[str, Job] = {}
     for job in jobs:

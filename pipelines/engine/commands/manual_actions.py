@@ -61,7 +61,7 @@ def complete_manual_job(
 def _outcome_with_form_values(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
     """The outcome, with the station's form checked and defaults filled in. The form is optional unless the report is
     a success."""
-    station = versions.by_id(job.pinned_id).station(job.station)
+    station = versions.parsed_line_by_version_id(job.pinned_id).station(job.station)
     fields = forms.form_fields_of_manual_station(station)
     if not fields or not isinstance(outcome, dict) or not isinstance(outcome.get("output", {}), dict):
         return outcome
@@ -188,7 +188,7 @@ def open_another_visit(
     token's own."""
     source = token.station
     here = TokenPlace(
-        versions.by_id(task.pinned_id),
+        versions.parsed_line_by_version_id(task.pinned_id),
         source if at else _station_key_in_pinned_version(task, token),
         token.origin or None,
     )
@@ -222,7 +222,9 @@ def _station_key_in_pinned_version(task: Task, token: Token) -> str:
     if it is gone."""
     last = decided_or_last_job_or_none(token)
     place = (
-        decision_application.mapped_station_key_or_none(versions.by_id(task.pinned_id), last, token.station)
+        decision_application.mapped_station_key_or_none(
+            versions.parsed_line_by_version_id(task.pinned_id), last, token.station
+        )
         if last
         else token.station
     )

@@ -167,7 +167,7 @@ def _plan_move_by_trying(request: MoveRequest) -> MovePlan:
 
 
 def _plan_fields_after_move(batch: Batch, task: Task, token: Token) -> dict[str, Any]:
-    line, living = versions.by_id(task.pinned_id), batch.living_tokens(task)
+    line, living = versions.parsed_line_by_version_id(task.pinned_id), batch.living_tokens(task)
     own = [other for other in living if other.pk == token.pk or other.parent_id == token.pk]
     here = [other for other in own if not other.forked]
     gates = [gate for other in here for gate in other.wait.get("gates", ())]
@@ -194,7 +194,7 @@ def _carry_out_move(
     if request.to == SUCCESS:
         _skip_current_work(batch, task, token, request)
         return
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     if request.to and request.to not in line.stations_by_key:
         raise Invalid.at(
             "to", "is not a station of this line", f"Use one of: {', '.join(line.stations_by_key)}."
@@ -268,7 +268,7 @@ def _promises_broken_by_move_with_sentences(
 ) -> list[tuple[str, str]]:
     """Name each promise that the move breaks, with its sentence. A skip breaks none: guarantees are proved over every
     outcome, that of a skip as well."""
-    line, target = versions.by_id(task.pinned_id), request.to or token.station
+    line, target = versions.parsed_line_by_version_id(task.pinned_id), request.to or token.station
     if target in (SUCCESS, token.station) or target not in line.stations_by_key:
         return []
     # Without a promise nothing of the past is asked
@@ -279,7 +279,7 @@ def _promises_broken_by_move_with_sentences(
 def promises_broken_at_with_sentences(task: Task, target: str, past: MovedPast) -> list[tuple[str, str]]:
     """Name each promise of the line and of the repository that is no longer proved of this task once it stands at
     `target` with this past, with its sentence."""
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     broken = [
         (guarantee.id, line_guarantee_sentence(line, guarantee))
         for guarantee in guarantees_unproved_after_move(line, target, past)

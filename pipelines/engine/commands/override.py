@@ -82,7 +82,7 @@ def administrator_for_override(visit: GateVisit, user: User | None) -> EntitledP
         raise NotFound()
     if Role.ADMIN not in person.roles:
         raise Forbidden("Only an administrator of the project can override a gate.")
-    policy = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate).approval
+    policy = versions.parsed_line_by_version_id(visit.asked_by.pinned_id).gate(visit.gate).approval
     why = reason_person_is_barred(person, visit.task, visit, policy)
     if why:
         raise Forbidden(why)

@@ -81,7 +81,9 @@ def pause(scope: PauseScope, *, user: User, reason: str = "", stops: bool = Fals
     else it ends by itself. Raises Invalid (path `station`: the live version has none of this key), Conflict (it is
     paused already: by whom; its task has ended)."""
     live = scope.line.live if scope.line and scope.station else None
-    if scope.station and (live is None or scope.station not in versions.by_id(live.pk).stations_by_key):
+    if scope.station and (
+        live is None or scope.station not in versions.parsed_line_by_version_id(live.pk).stations_by_key
+    ):
         raise Invalid.at("station", "is not a station of the live version")
     return run_in_transaction(partial(_pause, scope, user, payload.checked_text(reason, "reason"), stops))
 

@@ -178,18 +178,18 @@ def _delete_rows(ids: Sequence[int]) -> None:
     # Tokens of runners that were started for one job: what they did goes on to name nobody
     ApiToken.objects.filter(only_job__token__task__in=ids).delete()
     keys: dict[type[Model], list[object]] = {Task: list(ids)}
-    parents = {rows.parent for rows in rows_of_tasks()}
-    for rows in rows_of_tasks():
+    parents = {rows.parent for rows in tables_with_rows_of_tasks()}
+    for rows in tables_with_rows_of_tasks():
         if rows.model in parents:
             of_parent = rows.model._default_manager.filter(**{f"{rows.column.name}__in": keys[rows.parent]})
             keys[rows.model] = [*keys.get(rows.model, ()), *of_parent.values_list("pk", flat=True)]
-    for rows in reversed(rows_of_tasks()):
+    for rows in reversed(tables_with_rows_of_tasks()):
         table, column = rows.model._meta.db_table, rows.column.column
         execute(DELETE_ROWS.format(table=table, column=column), [keys[rows.parent]])
 
 
 @cache
-def rows_of_tasks() -> tuple[_RowsOfTasks, ...]:
+def tables_with_rows_of_tasks() -> tuple[_RowsOfTasks, ...]:
     """Return where rows that belong to tasks are found, each by an index: by their task, else by what belongs to it."""
     ways: list[_RowsOfTasks] = []
     parents: list[type[Model]] = [Task]

@@ -62,7 +62,7 @@ def _record_push_visit_and_return_result(task_id: int, push: ObservedPush) -> st
         return "held"
     if job is not None and job.kind == DELIVER.key and job.pk != push.job and _has_open_delivery(job):
         return "delivering"
-    station = _last_changing_or_first_station(versions.by_id(task.pinned_id), task)
+    station = _last_changing_or_first_station(versions.parsed_line_by_version_id(task.pinned_id), task)
     if not station:
         return "nowhere"
     people = list(User.objects.filter(pk__in=push.people).order_by("pk"))

@@ -111,7 +111,7 @@ def _record_together(chunk: Sequence[Report], *, passing_through: bool = False) 
         if refusal and refusal.status in ("conflict", "ignored"):
             ignored.append((member.report, member.digest))
         results.append(refusal or record_outcome_and_move(batch, member))
-    fence.record_ignored(batch, ignored)
+    fence.record_ignored_reports(batch, ignored)
     if passing_through:
         _report_stations_that_do_nothing(batch, chunk, results, known)
     batch.flush()

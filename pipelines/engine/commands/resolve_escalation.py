@@ -63,7 +63,7 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
 
 def _escalate(task_id: int, user: User, trigger: str, reason: str) -> Escalation:
     batch, task = manual_actions.lock_batch_and_open_task(task_id)
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     opened = escalations.open_escalation(batch, task, line, trigger, Actor.person(user), reason=reason)
     batch.flush()
     return opened
@@ -159,7 +159,7 @@ def _chosen_branch_values(token: Token | None, answer: EscalationAnswer) -> dict
 
 
 def _checked_route_target(task: Task, token: Token, route: str) -> str:
-    open_ways = escalation_targets(versions.by_id(task.pinned_id), token.station)
+    open_ways = escalation_targets(versions.parsed_line_by_version_id(task.pinned_id), token.station)
     if route not in open_ways:
         known = ", ".join(open_ways) or "none from here"
         raise Invalid.at(

@@ -29,9 +29,9 @@ from pipelines.engine.moves.absences import Seat
 from pipelines.engine.moves.chat_votes import Chat
 from pipelines.engine.moves.entitlement import (
     entitled_person_or_none,
+    entitled_person_query,
     is_allowed_only_as_sole_member,
     person_from_rows_or_none,
-    person_query,
     tally_of_votes,
     unanimous_voters_or_none,
 )
@@ -41,7 +41,7 @@ from pipelines.engine.moves.gates import (
     drop_visit_due_times,
     get_visit_with_context,
     store_visit_decision_if_unchanged,
-    visit_among,
+    visit_with_id,
     visits_asked_together,
     votes_of_visit,
 )
@@ -111,9 +111,9 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
         task_id,
         visits_asked_together.bind(visit=stale_visit.pk),
         votes_of_visit.bind(visit=stale_visit.pk),
-        person_query(project_id, request.user),
+        entitled_person_query(project_id, request.user),
     )
-    visit = visit_among(stale_visit.pk, together)
+    visit = visit_with_id(stale_visit.pk, together)
     task = visit.task = batch.tasks[task_id]
     seat, policy = seat_and_policy_of_vote(
         visit, request, votes, person_from_rows_or_none(request.user, memberships)
@@ -205,7 +205,7 @@ def store_decision_and_move_task(
     # What is decided is due no longer, and an escalation of it has its answer
     drop_visit_due_times(batch, task, visit)
     escalations.close_escalations_of_visit(batch, task, visit, request.actor)
-    gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
+    gate = versions.parsed_line_by_version_id(visit.asked_by.pinned_id).gate(visit.gate)
     if gate.sample is not None and request.user:
         if request.word == Word.APPROVE:
             sampling.allow_new_draw_for_request(gate, task)
@@ -240,7 +240,7 @@ def store_decision_and_move_task(
 def _unanimous_voters_data(task: Task, visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
     """Return the user names of everybody who was asked, for the event of a unanimous approval; otherwise
     nothing."""
-    policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = approval_policy_of_visit(visit, versions.parsed_line_by_version_id(visit.asked_by.pinned_id))
     if request.word != Word.APPROVE or request.overrides or not policy.is_unanimous:
         return {}
     return {"everyone": sorted(voter.person for voter in unanimous_voters_or_none(task, visit, policy) or ())}

@@ -55,7 +55,7 @@ def seat_and_policy_of_vote(
 ) -> tuple[Seat, Approval]:
     """Return the seat in which somebody votes, and the policy of the visit. `person`: their membership of the
     project. Raises NotFound, Forbidden, Invalid."""
-    line = versions.by_id(visit.asked_by.pinned_id)
+    line = versions.parsed_line_by_version_id(visit.asked_by.pinned_id)
     policy = approval_policy_of_visit(visit, line)
     assert request.user is not None
     own_seats = seats_of_person_in_project(request.user, visit.task.project_id, person)
@@ -126,7 +126,7 @@ def _check_vote_word_and_reason(
 def approval_field_values(visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
     """Return the values of the gate's fields that come with an approval; other votes have none. A box that is
     required has to be ticked. Raises Invalid (path `fields.<key>`)."""
-    gate = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate)
+    gate = versions.parsed_line_by_version_id(visit.asked_by.pinned_id).gate(visit.gate)
     fields = gate.fields if request.word == Word.APPROVE else ()
     if not fields and not request.fields:
         return {}

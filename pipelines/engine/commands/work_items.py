@@ -49,7 +49,7 @@ def _exchange_items_of_chunk(tasks: Sequence[Task]) -> Iterator[Item]:
     projects = {task.project_id for task in tasks}
     agents = {(agent.project_id, agent.key): agent for agent in Agent.objects.filter(project__in=projects)}
     for task in tasks:
-        line = versions.by_id(task.pinned_id)
+        line = versions.parsed_line_by_version_id(task.pinned_id)
         known = {key: agent for (project, key), agent in agents.items() if project == task.project_id}
         raised = escalations[task.pk]
         history = [
@@ -151,7 +151,7 @@ def _outgoing_handoff_names_by_job(ids: Sequence[int]) -> dict[int, str]:
     rows = moves.values_list("decision__job_id", "decision__pinned_id", "source", "target", "at")
     names_by_job = {}
     for job, pinned, source, target, at in rows:
-        line = versions.by_id(pinned)
+        line = versions.parsed_line_by_version_id(pinned)
         if source != target and target in line.stations_by_key:
             names_by_job[job] = handoff_id(
                 agent_or_station_name(line, source), agent_or_station_name(line, target), at

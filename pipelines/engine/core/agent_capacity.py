@@ -72,7 +72,7 @@ class Agents:
             return False
         return agent.capacity is None or self._count_running_jobs(name) < agent.capacity
 
-    def free_agent_place(self, task: Task, job: Job) -> None:
+    def give_back_agent_place(self, task: Task, job: Job) -> None:
         """Give back the place that the job took at its agent: somebody else may have it."""
         if job.agent:
             name = (task.project_id, job.agent)
@@ -153,7 +153,7 @@ class Agents:
 
     def _names_of_agents_in_lines_of_tasks(self) -> Iterable[Name]:
         for task in self.batch.tasks.values():
-            for key in versions.by_id(task.pinned_id).agents:
+            for key in versions.parsed_line_by_version_id(task.pinned_id).agents:
                 yield task.project_id, key
 
 

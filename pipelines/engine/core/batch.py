@@ -22,7 +22,7 @@ from pipelines.engine.core.transaction import Loaded, PauseSpan
 from pipelines.engine.core.values import Actor, token_fields_for_event
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send
+from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, execute_all_and_fetch
 from pipelines.ports import leases, observers, tracing
 from pipelines.ports import queue as outbox
 from pipelines.ports.statements import DROP_LEASES, GRANT_LEASES
@@ -365,7 +365,7 @@ class Batch:
     def flush(self) -> None:
         """Write everything, tell the observers, enqueue the tickets, and promise the hints."""
         # What changes comes first: a token has one open job, and a lease that went on may be over.
-        send([*self._update_statements(), *self._insert_statements()])
+        execute_all_and_fetch([*self._update_statements(), *self._insert_statements()])
         # Behind the rows: from them it reads who waits for an agent, and which jobs are queued
         self.agents.wake_waiters_of_freed_agents(self._new_jobs.keys())
         # Also where none is new: the move may have ended what a stored one waits for

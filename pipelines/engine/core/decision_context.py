@@ -72,12 +72,12 @@ class DecisionContext:
 
     @cached_property
     def judging_line(self) -> ParsedLine:
-        return versions.by_id(self.judge_version_id)
+        return versions.parsed_line_by_version_id(self.judge_version_id)
 
     @property
     def pinned_line(self) -> ParsedLine:
         """The version that the task is pinned to now: next jobs start under it."""
-        return versions.by_id(self.task.pinned_id)
+        return versions.parsed_line_by_version_id(self.task.pinned_id)
 
     @cached_property
     def subject_before_move(self) -> DecisionSubject:
@@ -200,7 +200,7 @@ def ids_of_token_and_its_past(token: int, tokens: Iterable[tuple[int, int | None
 
 def outcome_judged_by_its_facts(job: Job, outcome: Outcome) -> Outcome:
     """The outcome of the job of a station as its facts judge it, under the version under which it started."""
-    line = versions.by_id(job.pinned_id)
+    line = versions.parsed_line_by_version_id(job.pinned_id)
     station = line.stations_by_key.get(job.station)
     if station is None:
         return outcome

@@ -21,14 +21,14 @@ NEXT_LOOK = 60.0
 
 def expected_seconds_of_station_or_none(job: Job) -> float | None:
     """Seconds, by the version under which the job starts: its station may have another name in the task's by now."""
-    return versions.by_id(job.pinned_id).station(job.station).limits.expected
+    return versions.parsed_line_by_version_id(job.pinned_id).station(job.station).limits.expected
 
 
 def set_late_due_time(batch: Batch, task: Task, token: Token, job: Job) -> None:
     """Set the due time at which the job, which starts now, is late."""
     seconds = expected_seconds_of_station_or_none(job)
     # A wait takes as long as its line says.
-    if seconds and job.kind != WAIT and versions.by_id(job.pinned_id).policy.deadlocks:
+    if seconds and job.kind != WAIT and versions.parsed_line_by_version_id(job.pinned_id).policy.deadlocks:
         _schedule_late_due_time(batch, task, token, deadlock_limit(seconds))
 
 

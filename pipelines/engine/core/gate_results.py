@@ -29,7 +29,7 @@ TOOL, DISPLAY_ONLY = "its tool says ", ", shown only"
 
 def gate_passed_or_failed_trigger(decision: Decision) -> str:
     """`gate_3_passed`, where a gate let it through or turned it back; else nothing."""
-    line, words = versions.by_id(decision.pinned_id), votes_by_gate(decision)
+    line, words = versions.parsed_line_by_version_id(decision.pinned_id), votes_by_gate(decision)
     against = next((key for key, word in words.items() if word != "approve"), None)
     if against:
         return f"{against}_{DECISION_RESULTS.get(words[against], words[against])}"

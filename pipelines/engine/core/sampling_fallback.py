@@ -36,7 +36,7 @@ def ask_about_every_task_after_revert(tasks: Iterable[Task], now: datetime) -> N
     lower_trust_after_revert(reverted, REVERTED, now)
     for task in reverted:
         visited_gates = set(GateVisit.objects.filter(task=task).values_list("gate", flat=True))
-        gates = versions.by_id(task.pinned_id).gates
+        gates = versions.parsed_line_by_version_id(task.pinned_id).gates
         make_gates_ask_about_every_task(
             task, (gate for gate in gates if gate.key not in visited_gates), REVERTED, now
         )

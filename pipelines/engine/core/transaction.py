@@ -22,7 +22,7 @@ from pipelines.engine.statements import (
 )
 from pipelines.models import Due, Job, Owner, Project, Task, Token
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send
+from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, execute_all_and_fetch
 from pipelines.routing.decide.effects import Hold, hold_by_pause
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ def _lock_and_load(
     lock = Statement(LOCK_TASKS.format(of=of), [ids])
     read = Statement(READ_TASKS.format(of=of), [ids, jobs, len(jobs) + SPARE])
     more = [Statement(question.text, question.parameters) for question in besides]
-    locked, [(clock, job_ids, tokens, work, projects, dues, unmet, paused, circles)], *answers = send(
+    locked, [(clock, job_ids, tokens, work, projects, dues, unmet, paused, circles)], *answers = execute_all_and_fetch(
         [lock, read, *more]
     )
     known = {}
@@ -156,12 +156,12 @@ def _lock_and_load(
 
 def ids_of_awaited_or_deadlocked_tasks(tasks: Collection[int]) -> frozenset[int]:
     """Return those of these locked tasks for which others wait or that are party to an open deadlock."""
-    [id_rows] = send([Statement(AWAITED_TASKS, [list(tasks), list(tasks)])])
+    [id_rows] = execute_all_and_fetch([Statement(AWAITED_TASKS, [list(tasks), list(tasks)])])
     return frozenset(pk for (pk,) in id_rows)
 
 
 def reserve_job_ids(count: int) -> Iterator[int]:
-    [id_rows] = send([Statement(JOB_IDS, [count])])
+    [id_rows] = execute_all_and_fetch([Statement(JOB_IDS, [count])])
     return (pk for (pk,) in id_rows)
 
 

@@ -32,7 +32,9 @@ def start_job_without_worker(batch: Batch, task: Task, job: Job) -> None:
     job.state, job.started_at = Job.State.RUNNING, batch.now
     if job.kind == WAIT:
         try:
-            at = end_time_of_wait(versions.by_id(job.pinned_id).station(job.station), task, batch.now)
+            at = end_time_of_wait(
+                versions.parsed_line_by_version_id(job.pinned_id).station(job.station), task, batch.now
+            )
         except NotATime:
             at = batch.now
         batch.schedule_due_time(WAIT, task, at, key=str(job.pk), job=job)

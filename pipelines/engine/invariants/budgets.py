@@ -28,7 +28,7 @@ def named_budget_violations(task_ids: Sequence[int] | None) -> Iterable[Violatio
     """I10: nothing was taken more often than a named budget of its version allows. Of a task that was migrated every
     decision was bound by its own version, which I9 decides again."""
     for record in task_records(task_ids, "events"):
-        line = versions.by_id(record.task.pinned_id)
+        line = versions.parsed_line_by_version_id(record.task.pinned_id)
         # Counts of another version were not bound by these limits
         if line.named_budgets_in_force and not any(event.kind == "task.migrated" for event in record.events):
             counted = _sum_of_counted_moves(record)

@@ -99,7 +99,7 @@ def forward_move_while_escalated_violations(task_ids: Ids) -> Iterable[Violation
 
 
 def _is_forward_move(decision: Decision, event: Event) -> bool:
-    line = versions.by_id(decision.pinned_id)
+    line = versions.parsed_line_by_version_id(decision.pinned_id)
     if event.kind == "token.ended":
         end = line.ends_by_key.get(event.target)
         return end is not None and end.kind == "completed"

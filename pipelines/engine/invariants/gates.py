@@ -81,7 +81,7 @@ def _decided_visit_fault_or_empty(
 ) -> str:
     """Return what is wrong with a decided visit, or "". `everyone`: who was asked for a unanimous approval, as
     its event says."""
-    line = versions.by_id(asked_under)
+    line = versions.parsed_line_by_version_id(asked_under)
     # No line declares the review of a jump.
     if visit.gate not in {JUMP, *line.gates_by_key}:
         return "its line has no such gate"
@@ -120,7 +120,7 @@ def _missing_override_record_fault_or_empty(task: Task, visit: GateVisit, event:
     if event is None or not visit.overridden or visit.word != Word.APPROVE or not visit.reason.strip():
         return "an override without its event, its mark or its comment"
     person = EntitledPerson.from_dict(visit.decided_by_id or 0, event.data["entitled_as"])
-    policy = versions.by_id(visit.asked_by.pinned_id).gate(visit.gate).approval
+    policy = versions.parsed_line_by_version_id(visit.asked_by.pinned_id).gate(visit.gate).approval
     if Role.ADMIN not in person.roles or reason_person_is_barred(person, task, visit, policy):
         return "overridden by somebody who is no administrator, or is barred"
     return ""

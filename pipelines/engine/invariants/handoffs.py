@@ -42,7 +42,7 @@ def handoff_soundness_violations(task_ids: Ids) -> Iterable[Violation]:
             continue
         for handoff in record.handoffs:
             if handoff.faults and handoff.to_id and handoff.job_id in jobs and handoff.to_id in jobs:
-                line = versions.by_id(record.task.pinned_id)
+                line = versions.parsed_line_by_version_id(record.task.pinned_id)
                 source, to = jobs[handoff.job_id].station, jobs[handoff.to_id].station
                 if HANDOFF in line.requirements_of(source) and line.index_of_station(
                     to

@@ -72,7 +72,7 @@ def unmerged_join_violations(task_ids: Ids) -> Iterable[Violation]:
     for record in task_records(task_ids, "tokens"):
         if any(token.waits_at_join for token in record.tokens):
             merge = first_decidable_merge_or_none(
-                versions.by_id(record.task.pinned_id), living_branches(record.tokens)
+                versions.parsed_line_by_version_id(record.task.pinned_id), living_branches(record.tokens)
             )
             if merge is not None:
                 yield record.violation(

@@ -119,7 +119,10 @@ def visit_budget_violations(task_ids: Ids) -> Iterable[Violation]:
         if any(event.kind == "task.migrated" for event in record.events):
             yield from _budget_violations_of_migrated_task(record)
             continue
-        line, unbound = versions.by_id(record.task.pinned_id), _moves_by_hand_by_station(record)
+        line, unbound = (
+            versions.parsed_line_by_version_id(record.task.pinned_id),
+            _moves_by_hand_by_station(record),
+        )
         visits = Counter({key: n - unbound.get(key, 0) for key, n in record.task.visits.items()})
         yield from _budget_violations(
             record, line, {"visits": visits, "rules": record.task.rules}, visits, record.task.rules
@@ -146,7 +149,9 @@ def _budget_violations_of_migrated_task(record: TaskRecord) -> Iterable[Violatio
         if judge is not None or event.kind == "task.submitted":
             entered.update(count.get("visits", {}))
         if judge is not None:
-            yield from _budget_violations(record, versions.by_id(judge), count, entered, rule_counts)
+            yield from _budget_violations(
+                record, versions.parsed_line_by_version_id(judge), count, entered, rule_counts
+            )
 
 
 def _budget_violations(

@@ -39,7 +39,9 @@ def _job_answer_violations(record: TaskRecord) -> Iterable[Violation]:
             continue
         job = jobs[event.data["job"]["id"]]
         if (
-            fact_of_question_outcome(versions.by_id(job.pinned_id), job.question or {}, job.outcome or {})
+            fact_of_question_outcome(
+                versions.parsed_line_by_version_id(job.pinned_id), job.question or {}, job.outcome or {}
+            )
             != event.data["answer"]
         ):
             yield record.violation("I9", f"event {event.seq} tells another answer than job {job.pk} gave")

@@ -22,7 +22,7 @@ def decision_replay_violations(task_ids: Ids) -> Iterable[Violation]:
         outcomes = {job.pk: job.outcome for job in record.jobs}
         for decision in record.decisions:
             # law §12: only decisions made under the revision of their version are recomputed.
-            same = decision.revision == versions.by_id(decision.pinned_id).revision
+            same = decision.revision == versions.parsed_line_by_version_id(decision.pinned_id).revision
             now = _recomputed_answer(decision) if same else decision.answer
             if now != decision.answer:
                 yield record.violation("I9", f"decision {decision.pk} was {decision.answer}, now it is {now}")
@@ -73,11 +73,15 @@ def wait_decision_violations(task_ids: Ids) -> Iterable[Violation]:
 
 
 def _recomputed_answer(decision: Decision) -> dict[str, Any]:
-    return answer_without_trace(decide_again(versions.by_id(decision.pinned_id), decision.situation))
+    return answer_without_trace(
+        decide_again(versions.parsed_line_by_version_id(decision.pinned_id), decision.situation)
+    )
 
 
 def _is_trace_reproduced(decision: Decision) -> bool:
-    return is_reproducible(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
+    return is_reproducible(
+        versions.parsed_line_by_version_id(decision.pinned_id), decision.situation, decision.trace
+    )
 
 
 def _effect_violations(record: TaskRecord) -> Iterable[Violation]:

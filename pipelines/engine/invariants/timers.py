@@ -59,7 +59,7 @@ def unnoticed_late_work_violations(task_ids: Ids) -> Iterable[Violation]:
 
 
 def _needs_late_due_time(job: Job) -> bool:
-    looks = versions.by_id(job.pinned_id).policy.deadlocks
+    looks = versions.parsed_line_by_version_id(job.pinned_id).policy.deadlocks
     return (
         looks
         and job.kind != WAIT

@@ -32,7 +32,7 @@ def vote_effect_violations(task_ids: Ids) -> Iterable[Violation]:
 
 
 def _line_revision(decision: Decision) -> int:
-    return versions.by_id(decision.pinned_id).revision
+    return versions.parsed_line_by_version_id(decision.pinned_id).revision
 
 
 def _displayed_effect_violations(
@@ -61,7 +61,9 @@ def _displayed_answer(question: Decision, decision: Decision) -> dict[str, Any]:
     """Return what the page of the question displays for these words."""
     words = decision.situation["facts"]["gates"]
     facts = {**question.situation["facts"], "gates": words}
-    return decide_again(versions.by_id(question.pinned_id), {**question.situation, "facts": facts}).to_dict()
+    return decide_again(
+        versions.parsed_line_by_version_id(question.pinned_id), {**question.situation, "facts": facts}
+    ).to_dict()
 
 
 def _step_rule_and_result(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:

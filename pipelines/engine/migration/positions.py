@@ -195,7 +195,7 @@ def pin_queued_job_and_tell_if_status_changed(
     station, before = versions.parsed_version(to).station(token.station), token.status
     if job.agent != station.agent:
         # An open job takes a place at its agent: somebody else may have this one now.
-        migration_batch.batch.agents.free_agent_place(migration_batch.batch.tasks[job.task_id], job)
+        migration_batch.batch.agents.give_back_agent_place(migration_batch.batch.tasks[job.task_id], job)
         job.agent = station.agent
     job.pinned_id, job.kind, job.mapping = to.pk, job_kind(station), {}
     begins = job.kind in UNLEASED and token.status != Status.HELD

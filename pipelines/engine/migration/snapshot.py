@@ -149,7 +149,7 @@ class MigrationSnapshot:
             token=token.pk,
             station=token.station,
             status=token.status,
-            judge=versions.by_id(judge),
+            judge=versions.parsed_line_by_version_id(judge),
             work="running"
             if token.status == Status.EVALUATING
             else _queued_or_running_word_or_empty(self.open.get(token.pk)),

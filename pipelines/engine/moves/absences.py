@@ -8,10 +8,10 @@ from typing import Any
 
 from pipelines.engine.moves.entitlement import (
     EntitledPerson,
+    entitlement_by_project,
     is_barred,
     meets_any_requirement,
     people_by_project_and_id,
-    persons_by_project,
     reason_person_is_barred,
 )
 from pipelines.engine.statements import STAND_INS
@@ -86,7 +86,7 @@ def _stand_in_chains_to(stand_ins: StandIns, user_id: int) -> Iterator[tuple[int
 def seats_of_user_by_project(user: User) -> dict[int, list[Seat]]:
     """Return by project the seats of one person: their own first. No more statements than `everywhere` where
     nobody has named them as a stand-in."""
-    return _seats_with_stand_ins(user, persons_by_project(user))
+    return _seats_with_stand_ins(user, entitlement_by_project(user))
 
 
 def seats_of_person_in_project(user: User, project_id: int, person: EntitledPerson | None) -> list[Seat]:

@@ -51,7 +51,7 @@ def cancel_task(batch: Batch, task: Task, actor: Who, reason: str) -> None:
     """End an open task and everything that is open in it; never routed (law §5)."""
     # Also before its first decision, which whoever cancels may have worked out.
     sampling.keep_request_drawn_until_approved(
-        task, sampling.draw_result_by_gate(versions.by_id(task.pinned_id), task, {})
+        task, sampling.draw_result_by_gate(versions.parsed_line_by_version_id(task.pinned_id), task, {})
     )
     how = Ending(replace(CANCELLED, reason=reason), actor, "cancel")
     # Whichever position it is: a cancellation ends all of them.
@@ -79,7 +79,7 @@ def store_outcome_and_end_job(batch: Batch, job: Job, outcome: dict[str, Any], b
     if job.lease_key:
         batch.drop_lease(job)
     # law §8: the place is free as soon as the job is over, for whoever waits for the agent
-    batch.agents.free_agent_place(batch.tasks[job.task_id], job)
+    batch.agents.give_back_agent_place(batch.tasks[job.task_id], job)
 
 
 def _mark_ended(batch: Batch, token: Token, ended: TokenEnd) -> None:
@@ -148,7 +148,7 @@ def _append_end_events(batch: Batch, task: Task, token: Token, closed: list[Toke
         **ending.data,
     )
     if over:
-        reached = versions.by_id(task.pinned_id).ends_by_key.get(task.end)
+        reached = versions.parsed_line_by_version_id(task.pinned_id).ends_by_key.get(task.end)
         if reached is not None and reached.follow_up:
             # house §2: the queue is in the same database, so a rollback drops this, too.
             queue.enqueue_queue_jobs(FOLLOW_UP, QUICK, {"task_id": task.pk})

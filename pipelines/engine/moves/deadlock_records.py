@@ -26,7 +26,7 @@ Party = tuple[Task, dict[str, Any]]
 
 
 def unsaved_deadlock(task: Task, kind: str) -> Deadlock:
-    role = versions.by_id(task.pinned_id).escalation_rule("deadlock").role
+    role = versions.parsed_line_by_version_id(task.pinned_id).escalation_rule("deadlock").role
     return Deadlock(id=uuid4(), task=task, kind=kind, suggestion=SUGGESTIONS[kind], role=role)
 
 
@@ -67,7 +67,7 @@ def save_deadlock_and_notify(
 def position_as_deadlock_party(task: Task, token: Token, at: str = "") -> Party:
     """A position with its agent and state; `at`: the station that it is about, if it has been left."""
     key = at or token.station
-    station = versions.by_id(task.pinned_id).stations_by_key.get(key)
+    station = versions.parsed_line_by_version_id(task.pinned_id).stations_by_key.get(key)
     return task, {
         "task": task.pk,
         "name": task.name,

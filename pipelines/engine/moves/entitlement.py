@@ -112,12 +112,12 @@ def people_by_project_and_id(
     """Return the people by project, in one statement for all projects. `only_user_ids`: the ids of some people, of
     whom nobody is alone."""
     if only_user_ids is None:
-        return people_from_rows(project_ids, *fetch_bound(people_query(project_ids)))
+        return people_from_rows(project_ids, *fetch_bound(entitled_people_query(project_ids)))
     members = _entitlement_rows(Membership.objects.filter(project__in=project_ids, user__in=only_user_ids))
     return people_from_rows(project_ids, members, everybody=False)
 
 
-def people_query(project_ids: Collection[int]) -> BoundQuery[Any]:
+def entitled_people_query(project_ids: Collection[int]) -> BoundQuery[Any]:
     """Return the query whose rows `people_from_rows` reads, for callers that send it together with others."""
     return _members_of_projects.bind(projects=list(project_ids))
 
@@ -125,7 +125,7 @@ def people_query(project_ids: Collection[int]) -> BoundQuery[Any]:
 def people_from_rows(
     project_ids: Collection[int], members: Iterable[Any], *, everybody: bool = True
 ) -> dict[int, dict[int, EntitledPerson]]:
-    """Return the people by project, as the answer to `people_query` tells. `everybody`: whether these
+    """Return the people by project, as the answer to `entitled_people_query` tells. `everybody`: whether these
     are all members, so that whoever is the only one is alone."""
     rows = list(members)
     sizes = Counter(project_id for project_id, *_rest in rows)
@@ -158,26 +158,26 @@ def _entitlement_rows(members: QuerySet[Membership, Membership]) -> QuerySet[Mem
 
 def entitled_person_or_none(project_id: int, user: User) -> EntitledPerson | None:
     """Return the person, as one of `people_of`."""
-    return person_from_rows_or_none(user, *fetch_bound(person_query(project_id, user)))
+    return person_from_rows_or_none(user, *fetch_bound(entitled_person_query(project_id, user)))
 
 
-def person_query(project_id: int, user: User) -> BoundQuery[Any]:
+def entitled_person_query(project_id: int, user: User) -> BoundQuery[Any]:
     """Return the query whose rows `person_from_rows_or_none` reads, for callers that send it together with others."""
     return _membership_in_project.bind(user=user.pk, project=project_id)
 
 
 def person_from_rows_or_none(user: User, memberships: Iterable[Any]) -> EntitledPerson | None:
-    """The person as the answer to `person_query` tells; None for who is no member."""
-    return next(iter(_persons_by_project(user, memberships).values()), None)
+    """The person as the answer to `entitled_person_query` tells; None for who is no member."""
+    return next(iter(_entitlement_by_project(user, memberships).values()), None)
 
 
-def persons_by_project(user: User) -> dict[int, EntitledPerson]:
+def entitlement_by_project(user: User) -> dict[int, EntitledPerson]:
     """Return what entitles one person, by the id of the project: one of `people_of` each, in one query for
     all."""
-    return _persons_by_project(user, _all_memberships(user=user.pk))
+    return _entitlement_by_project(user, _all_memberships(user=user.pk))
 
 
-def _persons_by_project(user: User, memberships: Iterable[Any]) -> dict[int, EntitledPerson]:
+def _entitlement_by_project(user: User, memberships: Iterable[Any]) -> dict[int, EntitledPerson]:
     return {
         project_id: EntitledPerson(
             user.pk, username, tuple(roles), tuple(sorted(groups)), not others, is_stand_in, tuple(owns)

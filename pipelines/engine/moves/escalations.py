@@ -175,7 +175,7 @@ def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:
 def _suspend_agents_involved(batch: Batch, task: Task, escalation: Escalation) -> None:
     """Suspend the agents where the escalation arose, or else those that work on the task now. Agents that are already
     suspended stay so, and the breach event names them again (AEEF E19)."""
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     places = (
         [escalation.station] if escalation.station else [token.station for token in batch.living_tokens(task)]
     )

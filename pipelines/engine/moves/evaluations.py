@@ -86,7 +86,9 @@ def context_and_situation_after_answer_job(
 ) -> tuple[DecisionContext, dict[str, Any]]:
     """The decision context and situation after the job of a question has its outcome."""
     assert job.question is not None and job.outcome is not None
-    answer = effects.fact_of_question_outcome(versions.by_id(job.pinned_id), job.question, job.outcome)
+    answer = effects.fact_of_question_outcome(
+        versions.parsed_line_by_version_id(job.pinned_id), job.question, job.outcome
+    )
     return context_and_situation_with_answer(batch, batch.tokens[job.token_id], by, cause, answer, job, offer)
 
 

@@ -24,7 +24,12 @@ from pipelines.engine.moves.waiting import leave_token_waiting_or_stuck
 from pipelines.engine.statements import DECIDE, LOG_DIGEST
 from pipelines.errors import NotFound
 from pipelines.models import UNKNOWN, Artifact, GateVisit, Job, Status, Task, Vote
-from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, send, server_prepared
+from pipelines.models.plumbing.compiled_queries import (
+    BoundQuery,
+    Statement,
+    execute_all_and_fetch,
+    server_prepared,
+)
 from pipelines.models.plumbing.compiled_queries import fetch_bound as ask_together
 from pipelines.ports import observers
 from pipelines.routing.decide import transitions
@@ -161,7 +166,7 @@ def _read_job_results(job: Job) -> _JobResults:
         BoundQuery(LOG_DIGEST, [job.pk, job.attempt]),
         _any_decided_visit.bind(task=job.task_id),
         producers.token_and_person_of_manual_reports.bind(task=job.task_id),
-        producers.token_and_person_of_answers.bind(task=job.task_id),
+        producers.query_token_and_answering_person.bind(task=job.task_id),
     )
     artifacts = [{"name": name, "digest": digest, "size": size} for name, digest, size in found]
     return _JobResults(job, artifacts, log or "", bool(decided), [*reported, *answered])
@@ -254,12 +259,12 @@ def _any_decided_visit(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
 
 def get_visit_with_context(visit_id: UUID) -> GateVisit:
     """Return the visit with its job, the decision that asked it and whoever decided it. Raises NotFound."""
-    return visit_among(visit_id, visits_asked_together(visit=visit_id))
+    return visit_with_id(visit_id, visits_asked_together(visit=visit_id))
 
 
-def visit_among(visit_id: UUID, together: Sequence[GateVisit]) -> GateVisit:
+def visit_with_id(visit_id: UUID, visits: Sequence[GateVisit]) -> GateVisit:
     """Return the visit with this id among those read together. Raises NotFound."""
-    for visit in together:
+    for visit in visits:
         if visit.pk == visit_id:
             return visit
     raise NotFound()
@@ -288,7 +293,7 @@ def store_visit_decision_if_unchanged(
     by = decided["decided_by"]
     decision_values = [decided["word"], decided["route"], decided["reason"], by.pk if by else None]
     moment = [decided["decided_at"], decided["overridden"], visit.pk, token_version]
-    [updated] = send([Statement(DECIDE, [*decision_values, *moment])])
+    [updated] = execute_all_and_fetch([Statement(DECIDE, [*decision_values, *moment])])
     if updated:
         visit.state = GateVisit.State.DECIDED
         for name, value in decided.items():

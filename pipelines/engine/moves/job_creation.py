@@ -44,7 +44,7 @@ def create_job_of_current_station(
     `after` whose lease it holds) gets the job already leased if it may take it; otherwise a ticket is written.
     Nothing starts while the task's work is held.
     """
-    station = versions.by_id(task.pinned_id).station(token.station)
+    station = versions.parsed_line_by_version_id(task.pinned_id).station(token.station)
     job = bulk_rows.new_row(
         Job,
         id=batch.next_job_id(),
@@ -100,7 +100,7 @@ def _holds_of_blocking_escalations(task: Task) -> list[Hold]:
     """No query if no escalation is open."""
     if not task.escalations:
         return []
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     escalations = Escalation.objects.filter(task=task.pk, state=Escalation.State.OPEN).order_by(
         "opened_at", "pk"
     )
@@ -176,7 +176,7 @@ def does_offer_cover_job(offer: WorkOffer, task: Task, job: Job) -> bool:
     if job.purpose != Purpose.STATION or offer.meets_need(IMAGES):
         return True
     # Last, since it looks up the repository of the task
-    line = versions.by_id(job.pinned_id)
+    line = versions.parsed_line_by_version_id(job.pinned_id)
     return not environments.offers_required_of_worker(
         task.project_id, line, line.station(job.station), task.inputs
     )

@@ -21,7 +21,7 @@ from pipelines.engine.moves.job_creation import create_job_of_current_station
 from pipelines.engine.statements import CONTEXT_WRITES, TOKENS_OF_TASK
 from pipelines.models import ENDED, Job, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.queries.branches import living_branches
@@ -70,7 +70,7 @@ def merge_ready_joins(
     """Merge at every join that can be decided now. Each merge may make another one decidable, so repeat until none
     is. `context`: what made them decidable; whoever reported it may go on with what follows."""
     while any(token.waits_at_join for token in batch.living_tokens(task)):
-        line = versions.by_id(task.pinned_id)
+        line = versions.parsed_line_by_version_id(task.pinned_id)
         merge = first_decidable_merge_or_none(line, living_branches(batch.living_tokens(task)))
         if merge is None:
             return
@@ -99,7 +99,7 @@ class JoinMerge:
     @cached_property
     def all_tokens_by_id(self) -> dict[int, Token]:
         """Every token of the task. Those that live are in the batch: only what has ended has to be read."""
-        [stored] = send([Statement(TOKENS_OF_TASK, [self.task.pk])])
+        [stored] = execute_all_and_fetch([Statement(TOKENS_OF_TASK, [self.task.pk])])
         family = [bulk_rows.row_from_json(Token, json.loads(row)) for (row,) in stored]
         return {token.pk: token for token in family} | {
             pk: token for pk, token in self.batch.tokens.items() if token.task_id == self.task.pk
@@ -307,7 +307,7 @@ class JoinMerge:
         it."""
         own = [self._joined_token_ids(token) for token in self.arrived]
         every = {pk for part in own for pk in part}
-        [stored] = send([Statement(CONTEXT_WRITES, [self.task.pk, list(every)])])
+        [stored] = execute_all_and_fetch([Statement(CONTEXT_WRITES, [self.task.pk, list(every)])])
         writes = [(pk, seq, json.loads(values), source) for pk, seq, values, source in stored]
         # What this transaction wrote is not stored yet
         writes += [

@@ -45,7 +45,7 @@ def report_if_job_does_nothing(batch: Batch, before: Report, job: Job | None) ->
 
 
 def _report_of_noop_station_or_none(before: Report, job: Job) -> Report | None:
-    offer, line = before.offer_for_next, versions.by_id(job.pinned_id)
+    offer, line = before.offer_for_next, versions.parsed_line_by_version_id(job.pinned_id)
     if offer is None or job.lease_key is None or job.worker_id != offer.worker:
         return None
     if line.workspace is not None and (
@@ -66,7 +66,9 @@ def _report_of_wait_over_at_once_or_none(batch: Batch, task: Task, job: Job) -> 
     due = batch.due_time_over_when_set_or_none(WAIT, task, str(job.pk))
     if due is None:
         return None
-    outcome = outcome_of_wait(versions.by_id(job.pinned_id).station(job.station), task, due)
+    outcome = outcome_of_wait(
+        versions.parsed_line_by_version_id(job.pinned_id).station(job.station), task, due
+    )
     # What it would have brought is reported now
     batch.drop_due_time(WAIT, task, str(job.pk))
     version = batch.tokens[job.token_id].version
@@ -86,5 +88,5 @@ def _reads_version_stored_jobs(version: int) -> bool:
     """Return whether a decision of this version reads the jobs of earlier visits from their rows, which are
     written at the end of the transaction: what they cost, what was observed of them, whether an approval
     stands for their files."""
-    line = versions.by_id(version)
+    line = versions.parsed_line_by_version_id(version)
     return line.limits.cost_usd is not None or line.reads_stations or bool(version_same_patch_gates(version))

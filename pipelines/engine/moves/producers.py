@@ -25,7 +25,7 @@ def token_and_person_of_manual_reports(task: Any) -> QuerySet[Job, HandRow]:
 
 
 @server_prepared(task=BigIntegerField())
-def token_and_person_of_answers(task: Any) -> QuerySet[Event, HandRow]:
+def query_token_and_answering_person(task: Any) -> QuerySet[Event, HandRow]:
     return _token_and_answering_person_rows(Event.objects.filter(task=task))
 
 

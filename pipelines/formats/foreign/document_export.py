@@ -13,7 +13,7 @@ from pipelines.formats.changes import DocumentChange, document_changes
 from pipelines.formats.foreign.alp import ALP
 from pipelines.formats.foreign.document_import import import_document
 from pipelines.formats.foreign.known_systems import systems_by_key, written_systems
-from pipelines.formats.foreign.writer_helpers import Json, document_with_keys
+from pipelines.formats.foreign.writer_helpers import Json, document_with_keys_of_line
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.line import DocumentError, read_line
@@ -58,7 +58,7 @@ def _export_losses(line: Json, text: str, dialect: str) -> tuple[Problem, ...]:
     except DocumentError as fault:
         hint = "that system has no word for it; simplify the line before it is written"
         return tuple(Problem(problem.path, problem.message, hint) for problem in fault.problems)
-    back = document_with_keys(read, line)
+    back = document_with_keys_of_line(read, line)
     differences = document_changes(line, back)
     losses = (
         Problem(_place_text(change.kind, change.key, change.station), change_sentence(change, line, back))

@@ -120,13 +120,15 @@ def import_files(files: Mapping[str, str | bytes]) -> ImportedDocument:
     combined, places, unread = combine_files(parsed)
 
     def problems_with_file_path(problems: list[Problem]) -> tuple[Problem, ...]:
-        return tuple(_at_part(problem, places, files) for problem in problems)
+        return tuple(_problem_placed_in_its_file(problem, places, files) for problem in problems)
 
     line = _imported_document(combined, ALP, problems_with_file_path)
     return replace(line, losses=(*line.losses, *unread))
 
 
-def _at_part(problem: Problem, places: Mapping[str, str], files: Mapping[str, str | bytes]) -> Problem:
+def _problem_placed_in_its_file(
+    problem: Problem, places: Mapping[str, str], files: Mapping[str, str | bytes]
+) -> Problem:
     """Place it in the file that the part is from, with its line there."""
     # The first that fits: prompts come before their station, and the whole ("") comes last.
     part = next((prefix for prefix in places if problem.path.startswith(prefix)), None)

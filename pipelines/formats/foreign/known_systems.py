@@ -58,7 +58,7 @@ def systems_by_key() -> Mapping[str, ForeignSystem]:
 def _guarded_system(system: ForeignSystem) -> ForeignSystem:
     """Turn what it raises into PluginFault, also a document that is no line."""
 
-    def read(source_document: Any, carrier: Carrier) -> Json:
+    def read_to_line_document(source_document: Any, carrier: Carrier) -> Json:
         document = system.read(source_document, carrier) if system.read else {}
         return read_line(document, keep_faulty_rules=True).to_document()
 
@@ -66,7 +66,7 @@ def _guarded_system(system: ForeignSystem) -> ForeignSystem:
         system,
         signs=tuple(wrap_call_with_plugin_fault(system.key, sign) for sign in system.signs),
         fault=wrap_call_with_plugin_fault(system.key, system.fault),
-        read=system.read and wrap_call_with_plugin_fault(system.key, read),
+        read=system.read and wrap_call_with_plugin_fault(system.key, read_to_line_document),
         write=system.write and wrap_call_with_plugin_fault(system.key, system.write),
     )
 

@@ -57,7 +57,7 @@ def stations_in_order(line: Mapping[str, Any]) -> list[Json]:
     return sorted(stations, key=lambda station: station["key"] != start) if start else stations
 
 
-def document_with_keys(read: Json, line: Json) -> Json:
+def document_with_keys_of_line(read: Json, line: Json) -> Json:
     """Return `read` with the keys of `line` in place of its own, paired by position: the other system may spell
     keys differently."""
     names: dict[str, str] = {}

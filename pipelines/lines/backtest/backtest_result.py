@@ -186,7 +186,9 @@ class BacktestResult:
             # The rest is counted, and not listed: a page can show only so many
             if len(self.cells) >= MOST_CELLS:
                 return None
-            words = effects_in_words(row.station, redecision, versions.by_id(row.pinned_id), self.line)
+            words = effects_in_words(
+                row.station, redecision, versions.parsed_line_by_version_id(row.pinned_id), self.line
+            )
             self.cells[key] = ResultCell(row.station, redecision, words)
         return self.cells[key]
 

@@ -67,7 +67,7 @@ def back_test_events(
 
 
 def _redecided_row(row: RecordedRow, target: BacktestTarget, task: str) -> Redecision:
-    pinned = versions.by_id(row.pinned_id)
+    pinned = versions.parsed_line_by_version_id(row.pinned_id)
     try:
         return redecide(pinned, row.situation, row.answer, target.line)
     except Malformed as fault:

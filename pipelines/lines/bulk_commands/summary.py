@@ -96,7 +96,7 @@ def bulk_summary(command: BulkCommand, who: Who) -> BulkSummary:
 
 def _station_name_of_entry_or_empty(entry: BulkEntry) -> str:
     places = entry.plan.get("places") or []
-    line = versions.by_id(entry.task.pinned_id) if places else None
+    line = versions.parsed_line_by_version_id(entry.task.pinned_id) if places else None
     return place_name(line, places[0][0]) if line else ""
 
 
@@ -156,7 +156,7 @@ def _left_behind_icons_and_sentences(
     if command.action == Action.PAUSE:
         return
     closes = Counter(
-        gate_name(versions.by_id(row.entry.task.pinned_id), gate)
+        gate_name(versions.parsed_line_by_version_id(row.entry.task.pinned_id), gate)
         for row in rows
         for gate in row.entry.plan.get("closes", ())
     )

@@ -224,6 +224,6 @@ def _chunk_impacts(
 def _effect_words(
     ground: MigrationSnapshot, token: Token, effect: MigrationEffect, to: LineVersion, parsed: ParsedLine
 ) -> str:
-    judge = versions.by_id(ground.judge_version_id_of(token))
+    judge = versions.parsed_line_by_version_id(ground.judge_version_id_of(token))
     status = str(dict(Status.choices).get(effect.status, effect.status))
     return impacts.impact_sentence(effect, token, judge, parsed, to.number or 0, status)

@@ -16,7 +16,7 @@ import orjson
 from django.contrib.postgres.fields import ArrayField
 from django.db import DEFAULT_DB_ALIAS, connection, models
 
-from pipelines.models.plumbing.compiled_queries import LostRow, Statement, send
+from pipelines.models.plumbing.compiled_queries import LostRow, Statement, execute_all_and_fetch
 from pipelines.models.plumbing.django_internals import blank_row, set_related
 
 __all__ = [
@@ -110,7 +110,7 @@ def _convert_all(convert: Callable[[Any], Any], values: Sequence[Any]) -> list[A
 def update_rows(rows: Sequence[models.Model], names: Iterable[str]) -> None:
     """Write the named fields of all rows (of one model), by one statement; every row must be there."""
     if rows:
-        send([update_statement(rows, tuple(names))])
+        execute_all_and_fetch([update_statement(rows, tuple(names))])
 
 
 def update_statement(rows: Sequence[models.Model], names: tuple[str, ...]) -> Statement:
@@ -137,10 +137,12 @@ def insert_rows(rows: Sequence[models.Model], *, unless_there: bool = False) -> 
     text, columns = _insert_sql_and_columns(model, but_key=True)
     if unless_there:
         # No key comes back for what is left out, so that none can be told from another
-        send([Statement(f"{text} ON CONFLICT DO NOTHING", [_rows_json(rows, columns)])])
+        execute_all_and_fetch([Statement(f"{text} ON CONFLICT DO NOTHING", [_rows_json(rows, columns)])])
         return
     text = f"{text} RETURNING {model._meta.pk.column}"
-    [keys] = send([Statement(text, [_rows_json(rows, columns)], len(rows), f"rows of {model.__name__}")])
+    [keys] = execute_all_and_fetch(
+        [Statement(text, [_rows_json(rows, columns)], len(rows), f"rows of {model.__name__}")]
+    )
     for row, (key,) in zip(rows, keys, strict=True):
         row.pk = key
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS

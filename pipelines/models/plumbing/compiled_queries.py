@@ -191,7 +191,7 @@ class LostRow(RuntimeError):
     """A row that this transaction locked was not there to be written."""
 
 
-def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+def execute_all_and_fetch(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     """Execute them in this order, in the transaction that is open; the rows that each answers. They go to the server
     together and come back together: one round trip for all of them (house §2). They are texts that never change, so
     psycopg prepares them after a few times, where no pooler stands between (docs/database.md). Rows pass as JSON: one
@@ -203,7 +203,7 @@ def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
 
 def fetch_bound(*questions: BoundQuery[Any]) -> list[list[Any]]:
     """Send these bound queries together, and return the results of each."""
-    answers = send([Statement(question.text, question.parameters) for question in questions])
+    answers = execute_all_and_fetch([Statement(question.text, question.parameters) for question in questions])
     return [question.read(rows) for question, rows in zip(questions, answers, strict=True)]
 
 

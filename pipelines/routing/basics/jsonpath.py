@@ -308,14 +308,14 @@ def _single_node_or_missing(find: Finder) -> Operand:
 
 def _function_operand(call: ast.FunctionExtension) -> Operand:
     if call.name == "length":
-        return _length_operand(_compiled_operand(call.args[0]))
+        return _operand_that_measures_length(_compiled_operand(call.args[0]))
     if call.name == "value":
         return _single_node_or_missing(_filter_query_finder(call.args[0]))
     find = _filter_query_finder(call.args[0])
     return lambda value, root, steps: len(find(value, root, steps))
 
 
-def _length_operand(argument: Operand) -> Operand:
+def _operand_that_measures_length(argument: Operand) -> Operand:
     def length_or_missing(value: Any, root: Any, steps: EvaluationBudget) -> Any:
         argument_value = argument(value, root, steps)
         return len(argument_value) if type(argument_value) in (str, list, dict) else MISSING

@@ -34,7 +34,7 @@ def task_changes_panel_or_none(task: Task, reader: User, query: QueryDict) -> Ch
         address,
         query,
         task_masker(task),
-        patterns=versions.by_id(task.pinned_id).sensitive,
+        patterns=versions.parsed_line_by_version_id(task.pinned_id).sensitive,
         viewed=files.viewed,
         opened=files.opened,
     )

@@ -17,7 +17,11 @@ from pipelines.web.lines.drawing import picture_of
 def findings_with_ranks(line: Line, project: Project) -> dict[str, Any]:
     """Return the findings of the draft with the ranks of the live rules by use in tasks, once: no save moves
     what is drawn for them."""
-    ranks = rule_ranks.rank_by_rule(versions.by_id(line.live_id), line.pk) if line.live_id else {}
+    ranks = (
+        rule_ranks.rank_by_rule(versions.parsed_line_by_version_id(line.live_id), line.pk)
+        if line.live_id
+        else {}
+    )
     return {**draft_findings(line.draft, project), "taken": ranks}
 
 

@@ -176,13 +176,15 @@ def picture_of_draft(line: Line) -> LineDrawing:
 # By its id alone: a version never changes
 @lru_cache(maxsize=64)
 def _version_drawing(version_id: int) -> LineDrawing:
-    return picture_of(versions.by_id(version_id), onward=version_policy_targets(version_id))
+    return picture_of(
+        versions.parsed_line_by_version_id(version_id), onward=version_policy_targets(version_id)
+    )
 
 
 @lru_cache(maxsize=512)
 def version_policy_targets(version_id: int) -> Mapping[str, str]:
     """`LintSubject.policy_target_by_station`, which every look at a task asks for: a version never changes."""
-    return LintSubject(versions.by_id(version_id)).policy_target_by_station
+    return LintSubject(versions.parsed_line_by_version_id(version_id)).policy_target_by_station
 
 
 DRAWN = {

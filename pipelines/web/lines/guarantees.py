@@ -67,7 +67,7 @@ def own_and_required_guarantee_views(
 @lru_cache(maxsize=64)
 def _guarantee_answers_of_version(version: int) -> tuple[GuaranteeAnswer, ...]:
     """A version never changes."""
-    return prove_guarantees(versions.by_id(version))
+    return prove_guarantees(versions.parsed_line_by_version_id(version))
 
 
 def first_gate_guarantee_id_or_empty(line: ParsedLine) -> str:

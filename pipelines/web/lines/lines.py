@@ -260,7 +260,7 @@ def _readable_problem(problem: Problem) -> Problem:
 def live_line_or_draft_and_problems(line: Line) -> tuple[ParsedLine | None, list[Problem]]:
     """The live version as parsed; of a line without one, its draft, if that can be drawn."""
     if line.live_id:
-        return parsed_versions.by_id(line.live_id), []
+        return parsed_versions.parsed_line_by_version_id(line.live_id), []
     try:
         return read_line(document_to_publish(line.draft), keep_faulty_rules=True), []
     except DocumentError as fault:
@@ -322,7 +322,7 @@ def does_draft_differ_from_live(line: Line) -> bool:
         return True
     draft = _without_drawing(document_to_publish(parsed.to_document()))
     # A line that says nothing of jumps allows none, and under revision 2 all (law §12).
-    jumps_differ = parsed_versions.by_id(line.live.pk).jump_targets != parsed.jump_targets
+    jumps_differ = parsed_versions.parsed_line_by_version_id(line.live.pk).jump_targets != parsed.jump_targets
     return jumps_differ or draft != _without_drawing(line.live.document)
 
 

@@ -57,7 +57,7 @@ class MainPathStep:
 @lru_cache(maxsize=512)
 def _version_main_path(version_id: int) -> tuple[MainPathStep, ...]:
     """Return the main way of a version, which never changes."""
-    return main_path(versions.by_id(version_id))
+    return main_path(versions.parsed_line_by_version_id(version_id))
 
 
 def main_path(line: ParsedLine) -> tuple[MainPathStep, ...]:

@@ -103,7 +103,9 @@ def hand_over_document(request: SignedInRequest, task: Task, token: int) -> Http
 def supply_metadata(request: SignedInRequest, task: Task, token: int) -> HttpResponse:
     """The metadata that a held task waits for."""
     task_token, form = get_token_or_404(task, token), MetadataForm(request.POST)
-    metadata_fields = fields_for_missing_metadata(versions.by_id(task.pinned_id), task_token)
+    metadata_fields = fields_for_missing_metadata(
+        versions.parsed_line_by_version_id(task.pinned_id), task_token
+    )
     # What was typed is shown again under the name that the form has for it
     labels = {f"{METADATA}{field.key}": field.label for field in metadata_fields}
     typed_texts = {labels.get(name, name): text for name, text in posted_metadata(request.POST).items()}
@@ -208,7 +210,7 @@ def manual_form_page(request: SignedInRequest, task: Task, job: int) -> HttpResp
     manual_job = get_object_or_404(
         Job.objects.filter(task=task, pk=job, kind="manual").select_related("token")
     )
-    station = versions.by_id(manual_job.pinned_id).station(manual_job.station)
+    station = versions.parsed_line_by_version_id(manual_job.pinned_id).station(manual_job.station)
     inputs = form_fields_of_manual_station(station)
     if request.method != "POST":
         # Looked at before the form is filled in, not only when it is sent
@@ -238,7 +240,7 @@ def _submit_manual_completion(
         outcome["output"] = {
             key: value for key, value in input_values_of_form(inputs, post, AT).items() if value != ""
         }
-    line = versions.by_id(job.pinned_id)
+    line = versions.parsed_line_by_version_id(job.pinned_id)
     more, faults = outcome_parts_and_problems_of_report(report_fields(line, line.station(job.station)), post)
     if faults:
         return _completion_page(request, task, job, inputs, post, faults)
@@ -296,7 +298,7 @@ def _completion_page(
     typed: Mapping[str, str] | None,
     problems: Any,
 ) -> HttpResponse:
-    station = versions.by_id(job.pinned_id).station(job.station)
+    station = versions.parsed_line_by_version_id(job.pinned_id).station(job.station)
     if typed is None and job.feedback:
         # Work that came back is corrected, and not typed anew
         typed = _last_report_or_none(job, inputs)
@@ -325,7 +327,7 @@ def _completion_page(
         instructions=rendered_instructions(job),
         fields=start_fields(inputs, typed, problems, AT, reach=ValueScope.scope_of_task(task)),
         upload_to=uploads.upload_url(task.project),
-        more=report_fields(versions.by_id(job.pinned_id), station),
+        more=report_fields(versions.parsed_line_by_version_id(job.pinned_id), station),
         typed={**dict.fromkeys(COMPLETION, ""), **(typed or {"result": "success"})},
         faults=[problem for problem in problems if problem.path not in own],
         results=RESULTS,

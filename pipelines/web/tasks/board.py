@@ -116,7 +116,7 @@ def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
     }
     if view == "timeline":
         context |= timeline_context(timelines, span)
-    document = versions.by_id(line.live_id) if line.live_id else None
+    document = versions.parsed_line_by_version_id(line.live_id) if line.live_id else None
     pauses = list(Pause.in_force_on(line))
     mark_paused(line_board.columns, pauses)
     context["pauses"] = pause_views_of_line(pauses, document)
@@ -126,7 +126,7 @@ def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
     context["bulk_line"] = f"{line.project}/{line.key}"
     if graph and line.live:
         context["told"] = live_path_json(
-            versions.by_id(line.live_id), line_board, now, paused_stations(pauses)
+            versions.parsed_line_by_version_id(line.live_id), line_board, now, paused_stations(pauses)
         )
         context["drawing"] = None if again else drawing_of_version(line.live, line.project_id)
     if again:

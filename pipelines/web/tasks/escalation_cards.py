@@ -87,7 +87,7 @@ def escalation_card(
 ) -> EscalationCard:
     """Return the card of an open escalation. `may`: True if the reader is known to be allowed to resolve it;
     otherwise the rights of `user` decide."""
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     token = row.token
     holds = token is not None and escalation_holds_token(row, token)
     # In a contradiction (`values`) a branch is chosen, not a station.

@@ -63,7 +63,7 @@ def fork_task(request: SignedInRequest, task: Task) -> HttpResponse:
         moment = engine.task_moment(task, chosen["at"])
     except Invalid as fault:
         return refusal_page(request, task, str(fault), typed)
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     return render_in_shell(
         request,
         "tasks/fork.html",
@@ -127,7 +127,7 @@ def _fork_plan_context(request: SignedInRequest, task: Task, chosen: dict[str, A
     except (Conflict, Invalid) as refused:
         return {**nothing, "refusal": str(refused)}
     breaks = list(zip(plan.breaks, map(wording.people_text, plan.sentences), strict=True))
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     return {**nothing, "sentences": list(plan_words(line, plan, fork_files(task, plan))), "breaks": breaks}
 
 

@@ -53,7 +53,7 @@ def move_position(request: SignedInRequest, task: Task, token: int) -> HttpRespo
         return _move_in_dialog(request, task, position, form, do)
     done = "Moved" if to else "Runs again"
     if position.is_branch and not to:
-        done = f"Only {place_name(versions.by_id(task.pinned_id), position.station)} runs again"
+        done = f"Only {place_name(versions.parsed_line_by_version_id(task.pinned_id), position.station)} runs again"
     return run_command_and_redirect(request, task, do, done, entered)
 
 
@@ -90,7 +90,7 @@ def _move_in_dialog(
             request, task, **{**_move_plan_context(request, task, position, form), "refusal": str(fault)}
         )
     response, to = HttpResponse(status=204), form.cleaned_data["to"]
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     text = (
         f"{task.name} moved to {place_name(line, to)}."
         if to in line.stations_by_key
@@ -129,7 +129,7 @@ def _move_plan_context(
     except Invalid as fault:
         return {"refusal": str(fault)}
     return {
-        "sentences": move_plan_sentences(versions.by_id(task.pinned_id), plan),
+        "sentences": move_plan_sentences(versions.parsed_line_by_version_id(task.pinned_id), plan),
         "breaks": list(zip(plan.breaks, map(wording.people_text, plan.sentences), strict=True)),
     }
 

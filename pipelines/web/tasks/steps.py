@@ -277,7 +277,7 @@ def preset_and_allowed_or_none(job: Job) -> tuple[Preset, tuple[str, ...]] | Non
     """The agent that a job calls and the commands that it may run; None for every other job."""
     if job.kind != KIND.key or job.purpose != Purpose.STATION:
         return None
-    work = versions.by_id(job.pinned_id).station(job.station).work
+    work = versions.parsed_line_by_version_id(job.pinned_id).station(job.station).work
     preset = agent_preset_or_none(work)
     return (preset, tuple(work.get("allow") or ())) if preset else None
 
@@ -295,7 +295,7 @@ def steps_view_or_none(
     stream = read_stream(preset, piece.lines, LONGEST_LINE)
     last = len(stream.steps) if end is None else min(max(end, 0), len(stream.steps))
     first = max(last - PAGE_SIZE, 0) if start is None else min(max(start, 0), last)
-    line = versions.by_id(job.pinned_id)
+    line = versions.parsed_line_by_version_id(job.pinned_id)
     allowed = _allowed_sentence(station_name(line, job.station), allow)
     # The row knows when its latest attempt started, and no earlier one.
     began = job.started_at if attempt == job.attempt else None

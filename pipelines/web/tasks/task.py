@@ -419,7 +419,7 @@ def station_drawer(view: TaskView, key: str, current_run: str = "") -> StationDr
         steps,
         piece,
         latest_fact_rows(view.line, [last] if last else []),
-        explain_decision(decision, view.visits) if decision else None,
+        explain_decision(decision, view.gate_visits) if decision else None,
         places[0] if places else None,
         view.preparing.get(last.pk) if last else None,
     )

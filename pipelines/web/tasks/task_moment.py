@@ -66,7 +66,7 @@ def view_at(view: TaskView, number: int) -> TaskView:
         events=events,
         jobs=jobs,
         tokens=_past_tokens(view.tokens, task, folded["tokens"], events),
-        visits=[_past_visit(visit, instant) for visit in view.visits if visit.opened_at <= instant],
+        gate_visits=[_past_visit(visit, instant) for visit in view.gate_visits if visit.opened_at <= instant],
         artifacts=[artifact for artifact in view.artifacts if artifact.job_id in done],
         decision_ids=list(dict.fromkeys(str(event.decision_id) for event in events if event.decision_id)),
         pauses=[] if task.status in ENDED else _past_pauses(view.task, instant),

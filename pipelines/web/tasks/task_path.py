@@ -206,7 +206,9 @@ def _has_edge_to_end(line: ParsedLine, drawn: Mapping[str, str], token: Token) -
 def task_path_json(view: TaskView, endings: Iterable[DrawnEnding]) -> str:
     """Return the path for the script as the page passes it."""
     task = view.task
-    path = task_path(view.line, task, view.tokens, view.jobs, view.visits, view.now, endings, view.events)
+    path = task_path(
+        view.line, task, view.tokens, view.jobs, view.gate_visits, view.now, endings, view.events
+    )
     _mark_preparing(path, view.preparing.values(), view.now)
     mark_paused(path, paused_stations(view.pauses))
     return json.dumps(path.to_dict())

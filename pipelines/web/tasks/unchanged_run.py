@@ -47,7 +47,7 @@ class UnchangedRun:
 
     @property
     def station(self) -> str:
-        return station_name(versions.by_id(self.job.pinned_id), self.job.station)
+        return station_name(versions.parsed_line_by_version_id(self.job.pinned_id), self.job.station)
 
     @property
     def branch(self) -> str:

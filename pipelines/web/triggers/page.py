@@ -175,7 +175,7 @@ def delete(request: SignedInRequest, line: Line, line_trigger: int) -> HttpRespo
     if "sure" not in request.POST:
         return _redirect_to_trigger(line, trigger)
     triggers.delete_trigger(trigger, by=request.user)
-    messages.success(request, f"Deleted: {triggers.trigger_words(trigger)}")
+    messages.success(request, f"Deleted: {triggers.trigger_name(trigger)}")
     return redirect("line-triggers", line.project.owner.key, line.project.key, line.key)
 
 
@@ -196,7 +196,7 @@ def deliveries_page(request: SignedInRequest, line: Line, line_trigger: int) -> 
         trigger=trigger,
         by_clock=KINDS[trigger.kind].clock is not None,
         of_tasks=KINDS[trigger.kind].has_source,
-        words=triggers.trigger_words(trigger),
+        words=triggers.trigger_name(trigger),
         rows=rows[:LOG_ROWS],
         older=rows[LOG_ROWS - 1].delivery.pk if len(rows) > LOG_ROWS else None,
         days=triggers.RETENTION.days,

@@ -87,7 +87,7 @@ def _form_choices_context(line: Line, drawn: ParsedLine | None, request: SignedI
     """Return what the form offers: the stations that the draft changes first."""
     if drawn is None:
         return {"readable": False, "accepted": False}
-    live = versions.by_id(line.live_id).stations_by_key if line.live_id else {}
+    live = versions.parsed_line_by_version_id(line.live_id).stations_by_key if line.live_id else {}
     offered = [station for station in evaluations.evaluable_stations(drawn) if station.key in live]
     # What the draft changes is what somebody wants to evaluate
     changed = {station.key for station in offered if station.work != live[station.key].work}

@@ -223,7 +223,9 @@ def problem_text(line: Line, problem: Problem) -> str:
 def _station_names(line: Line, numbers: Iterable[int]) -> dict[str, str]:
     # By number, so that the newest name of a station counts.
     known = line.versions.filter(number__in=list(numbers)).order_by("number")
-    parsed: list[ParsedLine] = [parsed_versions.by_id(pk) for pk in known.values_list("pk", flat=True)]
+    parsed: list[ParsedLine] = [
+        parsed_versions.parsed_line_by_version_id(pk) for pk in known.values_list("pk", flat=True)
+    ]
     return {station.key: station.name for version in parsed for station in version.stations}
 
 

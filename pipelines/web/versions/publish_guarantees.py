@@ -31,7 +31,7 @@ def guarantee_rows(line: Line) -> list[GuaranteeRow]:
     examination = publishing.check_draft(line)
     if examination.line is None:
         return []
-    live = versions.by_id(line.live_id) if line.live_id else None
+    live = versions.parsed_line_by_version_id(line.live_id) if line.live_id else None
     before = {
         guarantee.id: guarantee
         for guarantee in (own_and_required_guarantee_views(live, line.live_id, line.project) if live else [])

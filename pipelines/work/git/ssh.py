@@ -43,12 +43,12 @@ class BoundedSsh(SubprocessSSHVendor):
         self._running.append((wrapper.proc, timer))
         original_read = wrapper.read
 
-        def read_within_bounds(size: int | None = None, /) -> bytes:
+        def read_and_count_bytes(size: int | None = None, /) -> bytes:
             data = original_read(size)
             self._bounds.subtract_read_bytes(len(data))
             return data
 
-        wrapper.read = read_within_bounds
+        wrapper.read = read_and_count_bytes
         return wrapper
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     try:
         host, way = await host_and_delivery_way(order)
         if host is not None and way != "push":
-            return await _deliver_by_host(HostDelivery(order, host, way, stop.is_set, sink, notes))
+            return await _merge_at_git_host(HostDelivery(order, host, way, stop.is_set, sink, notes))
         landed = await asyncio.to_thread(push_delivery, order, delivery_permission(port, stop.is_set), notes)
     except asyncio.CancelledError:
         # The thread cannot be cancelled: it looks at this before it pushes.
@@ -118,16 +118,16 @@ async def _pusher_names(order: DeliveryOrder, commit: str, sink: Sink) -> list[s
         return []
 
 
-async def _deliver_by_host(through: HostDelivery) -> Outcome:
+async def _merge_at_git_host(delivery: HostDelivery) -> Outcome:
     """Merge by the host: exactly what was approved, or with what landed there meanwhile."""
-    merged, order, host = await through.merge_by_host(), through.order, through.host
+    merged, order, host = await delivery.merge_by_host(), delivery.order, delivery.host
     state = order.access.state
     number = merged.request["number"]
     summary = f"{merged.commit[:7]} is on {state.base_branch}: {host.name} merged {host.sign}{number}."
     # People approved other files than those that are there now
     if merged.tree != merged.approved:
         summary += f" It holds what else landed there, so its files are {merged.tree[:7]}."
-    await through.sink.note(f"[gateline] {summary}")
+    await delivery.sink.note(f"[gateline] {summary}")
     return {
         "result": "success",
         "eval": "delivered",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.models import Delivery, HostLink
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from pipelines.ports.code_host_notices import ENDED, STATUS, WITHDRAW, enqueue_new_notices_and_every_status
 from pipelines.ports.observers import Consequence, GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast
 from pipelines.work.statements import LINKS_OF_TASKS
@@ -22,7 +22,9 @@ class HostObserver:
         events = [event for event in batch if isinstance(event, self.hears)]
         links: dict[int, list[HostLink]] = {}
         # Most tasks have none: that is asked first, in the cheapest way.
-        [linked] = send([Statement(LINKS_OF_TASKS, [list({event.task_id for event in events})])])
+        [linked] = execute_all_and_fetch(
+            [Statement(LINKS_OF_TASKS, [list({event.task_id for event in events})])]
+        )
         for link in HostLink.objects.filter(pk__in=[pk for (pk,) in linked]) if linked else ():
             links.setdefault(link.task_id, []).append(link)
         waiting = _withdrawable_tasks(events) if links else set()

@@ -32,7 +32,8 @@ def notice_comment(notice: HostNotice) -> str:
         visit = GateVisit.objects.select_related("decided_by", "job").get(
             pk=notice.about.removeprefix("gate:")
         )
-        text = f"{gate_decision_and_reason(visit, versions.by_id(visit.job.pinned_id))}\n\n{task_link}"
+        line = versions.parsed_line_by_version_id(visit.job.pinned_id)
+        text = f"{gate_decision_and_reason(visit, line)}\n\n{task_link}"
     elif notice.about == STARTED:
         text = f"{task_link} was started for this, on {inline_code(task.line.name)}."
     else:
@@ -41,7 +42,7 @@ def notice_comment(notice: HostNotice) -> str:
 
 
 def _end_sentence(task: Task) -> str:
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     label = next((end.label for end in line.ends if end.key == task.end), "")
     word = {Status.COMPLETED: "completed", Status.FAILED: "failed"}.get(Status(task.status), "cancelled")
     if has_unmerged_change(task):
@@ -64,7 +65,7 @@ def commit_state_and_description(task: Task, commit: str) -> tuple[CommitState, 
     if task.status in TASK_ENDED:
         return "failure", "Failed in Gateline" if task.status == Status.FAILED else "Cancelled in Gateline"
     if task.status == Status.AWAITING_REVIEW:
-        line = versions.by_id(task.pinned_id)
+        line = versions.parsed_line_by_version_id(task.pinned_id)
         yes = Count("votes", filter=Q(votes__word=Word.APPROVE))
         visits = task.gate_visits.filter(state=GateVisit.State.OPEN).annotate(yes=yes).order_by("opened_at")
         missing_votes = [

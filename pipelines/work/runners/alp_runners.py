@@ -195,7 +195,7 @@ def renew_lease(runner: Worker, job: Job) -> None:
     :raises LeaseLost: it has this job no longer"""
     if not has_lease(runner, job):
         raise LeaseLost
-    limits = versions.by_id(job.pinned_id).station(job.station).limits
+    limits = versions.parsed_line_by_version_id(job.pinned_id).station(job.station).limits
     limit = timedelta(seconds=limits.max_timeout or MAX_SECONDS)
     # A program elsewhere need not keep to the limit, and its heartbeats would let it go on for ever
     if job.started_at is not None and job.started_at + limit + GRACE < timezone.now():

@@ -15,7 +15,7 @@ from pipelines import engine
 from pipelines.errors import NotFound, Refused
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from pipelines.ports import leases
 from pipelines.ports.leases import WorkOffer
 from pipelines.queries.queued_work import SERVER_ONLY
@@ -87,7 +87,7 @@ def expire_leases_of_runner(runner: uuid.UUID) -> None:
 
 def registered_runner(token: ApiToken, runner: uuid.UUID) -> Worker:
     """:raises NotFound: it never registered with this token"""
-    result_rows = send([Statement(RUNNER_OF_TOKEN, [runner, token.pk])])[0]
+    result_rows = execute_all_and_fetch([Statement(RUNNER_OF_TOKEN, [runner, token.pk])])[0]
     if not result_rows:
         raise NotFound("This runner is not registered.")
     return bulk_rows.row_from_json(Worker, json.loads(result_rows[0][0]))

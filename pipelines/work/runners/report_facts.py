@@ -12,7 +12,7 @@ from typing import Any
 
 from pipelines.models import ApiToken, Job, RunnerResult, Task, Worker
 from pipelines.models.plumbing import bulk_rows
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from pipelines.work.runners import runner_claims
 from pipelines.work.statements import READ_REPORTED
 from pipelines.work.transport.protocol import HandedOver
@@ -54,7 +54,7 @@ def read_report_facts(project: int, reporters: Sequence[Reporter]) -> list[Repor
         project,
         job_ids,
     ]
-    [[columns]] = send([Statement(READ_REPORTED, arguments)])
+    [[columns]] = execute_all_and_fetch([Statement(READ_REPORTED, arguments)])
     runners, its, work, artifacts, results, ran, uploads = columns
     known = {
         (row["id"], row["token_id"]): bulk_rows.row_from_json(Worker, row)

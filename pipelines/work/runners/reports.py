@@ -140,7 +140,9 @@ def _station_outcome(
     artifacts: dict[str, HandedOver],
     stored: RunnerResult | None,
 ) -> dict[str, Any]:
-    station = versions.by_id(runner_report.job.pinned_id).station(runner_report.job.station)
+    station = versions.parsed_line_by_version_id(runner_report.job.pinned_id).station(
+        runner_report.job.station
+    )
     counts = {} if station.kind == AGENT else _report_counts(station, artifacts)
     entries = [
         *(artifact.to_dict() for artifact in artifacts.values()),

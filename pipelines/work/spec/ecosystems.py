@@ -91,17 +91,19 @@ class Proposal:
     def programs(self) -> list[str]:
         """Name the programs on the path with which preparing, linting and testing begin."""
         commands = (self.prepare, self.lint, self.tests, self.audit)
-        return sorted({program for command in commands if (program := program_on_path_or_empty(command))})
+        return sorted(
+            {program for command in commands if (program := program_name_in_command_or_empty(command))}
+        )
 
     @property
     def borrows_python(self) -> bool:
         """Return whether its tests run with the Python of the runner, and the packages that happen to be there."""
-        return not self.prepare and program_on_path_or_empty(self.tests) == "python3"
+        return not self.prepare and program_name_in_command_or_empty(self.tests) == "python3"
 
     @property
     def installer(self) -> str:
         """The program that brings the packages; "" where none has to."""
-        return program_on_path_or_empty(self.prepare) if self.prepare else ""
+        return program_name_in_command_or_empty(self.prepare) if self.prepare else ""
 
     def with_hosts(self, registries: Iterable[Mapping[str, Sequence[str]]]) -> Proposal:
         """Add the hosts that its package manager names on the runners: {program: hosts} of each. One that is missing
@@ -128,14 +130,14 @@ class Proposal:
         return cls(**fields)
 
 
-def program_on_path_or_empty(command: str) -> str:
+def program_name_in_command_or_empty(command: str) -> str:
     """Name the program on the path with which a command begins; "" where it lies in the repository."""
     words = shlex.split(command)
     # `env NAME=value` stands before the program
     while words and (words[0] == "env" or "=" in words[0]):
         words.pop(0)
     if words[:2] == ["sh", "-c"]:
-        return program_on_path_or_empty(words[2])
+        return program_name_in_command_or_empty(words[2])
     return words[0] if words and "/" not in words[0] else ""
 
 
@@ -339,7 +341,7 @@ PROGRAMS = [*Proposal(lint=RUFF).programs, "node"] + sorted(
         program
         for row in TABLE
         for command in (row.prepare, row.run)
-        if (program := program_on_path_or_empty(command))
+        if (program := program_name_in_command_or_empty(command))
     }
 )
 """A worker says which of these are on the path of stations."""

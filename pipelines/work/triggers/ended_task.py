@@ -18,7 +18,7 @@ RELATED = ("project__owner", "line", "pinned", "requester")
 
 def task_document(task: Task) -> dict[str, Any]:
     """Return what paths find: the task, its inputs but for secrets and files, and the outputs of its stations."""
-    project, pinned = task.project, versions.by_id(task.pinned_id)
+    project, pinned = task.project, versions.parsed_line_by_version_id(task.pinned_id)
     hidden = {field.key for field in pinned.inputs if field.type in FIXED_ONLY}
     return {
         "task": {

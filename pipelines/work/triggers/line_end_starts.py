@@ -12,7 +12,7 @@ from procrastinate.types import JSONDict
 
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.models import Task, Trigger
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from pipelines.ports import clock
 from pipelines.ports.observers import Consequence, TaskEnded
 from pipelines.ports.queue import enqueue_queue_jobs
@@ -35,7 +35,7 @@ class LineEndObserver:
     def consequences(self, batch: Sequence[Consequence]) -> None:
         ended = [event.task_id for event in batch if isinstance(event, self.hears)]
         # Nearly no line has such a trigger: that is asked by one narrow statement.
-        [waiting] = send([Statement(TRIGGERS_OF_ENDED_TASKS, [ended])])
+        [waiting] = execute_all_and_fetch([Statement(TRIGGERS_OF_ENDED_TASKS, [ended])])
         tickets: list[JSONDict] = [{"trigger_id": trigger, "task_id": task} for trigger, task in waiting]
         if tickets:
             # house §2: the queue is in the same database, so a rollback drops these, too.

@@ -39,7 +39,7 @@ def _events_for_requesters_of_ended_tasks(
 def _unmerged_or_unresolved_stations(task: Task) -> dict[str, Any]:
     if has_unmerged_change(task):
         return {"unmerged": True}
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     stations = [
         station_name(line, job.station)
         for job in unresolved_runs_of_undelivered_task(task, Job.objects.filter(task=task))

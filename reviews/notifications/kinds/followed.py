@@ -107,7 +107,7 @@ def _notification_event(follow: Follow, followed_event: _FollowedEvent, task: Ta
     at = followed_event.of.at
     data = {"what": followed_event.what, "word": followed_event.word}
     if followed_event.what == "arrived":
-        data["station"] = station_name(versions.by_id(task.pinned_id), follow.station)
+        data["station"] = station_name(versions.parsed_line_by_version_id(task.pinned_id), follow.station)
     if followed_event.what == "completed" and has_unmerged_change(task):
         data["what"] = "unmerged"
     # By its time: a task may be stuck twice, and who follows it and its line is told once

@@ -18,7 +18,7 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
         task = batch_context.tasks[event.task_id]
         # What a program started may have nobody to be told
         if task.requester_id is not None:
-            station = station_name(versions.by_id(task.pinned_id), event.station)
+            station = station_name(versions.parsed_line_by_version_id(task.pinned_id), event.station)
             data = {"station": station, "call": event.call, "permission": event.permission_id}
             about = f"permission:{event.permission_id}"
             yield NotificationEvent(task.requester_id, about, task.project_id, event.at, task.pk, data)

@@ -29,7 +29,9 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
         people, away = batch_context.lookups.people, batch_context.lookups.away
         for visit in batch_context.lookups.visits:
             event = opened[visit.pk]
-            gate = gate_with_approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
+            gate = gate_with_approval_policy_of_visit(
+                visit, versions.parsed_line_by_version_id(visit.asked_by.pinned_id)
+            )
             decider_ids = ids_of_deciders(
                 people[event.project_id], away[event.project_id], visit, gate.approval
             )

@@ -54,7 +54,7 @@ def events(batch_context: ConsequenceBatch) -> Iterable[NotificationEvent]:
             continue  # they know
         task = batch_context.tasks[event.task_id]
         assert task.requester_id is not None
-        line = versions.by_id(task.pinned_id)
+        line = versions.parsed_line_by_version_id(task.pinned_id)
         station = station_name(line, token.station)
         yield NotificationEvent(
             task.requester_id,
@@ -89,7 +89,7 @@ def _positions_text_by_task(batch: ConsequenceBatch, task_ids: set[int]) -> dict
         return {}
     words: dict[int, list[str]] = {}
     for token in Token.objects.filter(task__in=task_ids, forked=False, ended_at=None).order_by("pk"):
-        line = versions.by_id(batch.tasks[token.task_id].pinned_id)
+        line = versions.parsed_line_by_version_id(batch.tasks[token.task_id].pinned_id)
         place = f"{station_name(line, token.station)}, {Status(token.status).label.lower()}"
         words.setdefault(token.task_id, []).append(place)
     return {task: " · ".join(places) for task, places in words.items()}

@@ -146,4 +146,4 @@ class Subject:
     def line_of(self, visit: Row) -> ParsedLine:
         """The line under which a gate visit is judged."""
         job = next(job for job in self.sight.rows["jobs"] if job["id"] == visit["job_id"])
-        return versions.by_id(job["pinned_id"])
+        return versions.parsed_line_by_version_id(job["pinned_id"])

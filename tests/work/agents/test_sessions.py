@@ -102,6 +102,6 @@ def test_no_claim_makes_a_success(
     task = started(world, agent=preset, model="stub/model")
     drive(bench, task, station_path=(path, *os.environ["PATH"].split(os.pathsep)))
     job = done(task, "implement")
-    line = versions.by_id(job.pinned_id)
+    line = versions.parsed_line_by_version_id(job.pinned_id)
     told_by = judge_outcome(line, line.station("implement"), read_outcome(job.outcome)).by
     assert (job.result, told_by) == (result, why)

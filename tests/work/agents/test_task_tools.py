@@ -135,7 +135,7 @@ def test_a_report_is_a_claim_with_its_output_and_decides_nothing(
     assert outcome["output"] == {"score": 9} and outcome["summary"] == "I made all of it."
     claim = {"kind": "report", "said": {"outcome": "success", "summary": "I made all of it."}}
     assert claim in outcome["facts"]["claims"]["made"]
-    rows = latest_fact_rows(versions.by_id(task.pinned_id), [done(task, "implement")])
+    rows = latest_fact_rows(versions.parsed_line_by_version_id(task.pinned_id), [done(task, "implement")])
     assert ("The agent claims: success", ["I made all of it."]) in [(row.words, row.more) for row in rows]
     # No file was changed, whatever it reports.
     assert Job.objects.filter(task=task, station="implement").earliest("pk").result == "failure"

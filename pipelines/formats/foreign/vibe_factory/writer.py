@@ -19,7 +19,7 @@ _FLAT = re.compile(r"\$\['((?:[^'\\]|\\.)*)'\]")
 
 
 def write_workflow(line: Json) -> Json:
-    stations = [_without_added_rule(station) for station in stations_in_order(line)]
+    stations = [_station_without_rule_added_by_reader(station) for station in stations_in_order(line)]
     ends = [end for end in line.get("ends") or [] if end["kind"] == "completed"]
     used = {
         rule["to"]
@@ -52,7 +52,7 @@ def write_workflow(line: Json) -> Json:
     }
 
 
-def _without_added_rule(station: Json) -> Json:
+def _station_without_rule_added_by_reader(station: Json) -> Json:
     """Return the station without the rule that the reader adds to a station without transitions."""
     rules = [
         rule

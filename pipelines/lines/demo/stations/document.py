@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from .report import StationError, StationReport, artifact_entry, write_without_following_link
+from .report import StationError, StationReport, artifact_description_of_file, write_without_following_link
 from .text import number_and_noun
 
 DELIVERY = Path("delivery")
@@ -18,10 +18,10 @@ def main() -> StationReport:
     DELIVERY.mkdir(exist_ok=True)
     document, manifest = DELIVERY / "report.md", DELIVERY / "MANIFEST.sha256"
     write_without_following_link(document, text)
-    delivered = artifact_entry(document, "text/markdown")
+    delivered = artifact_description_of_file(document, "text/markdown")
     write_without_following_link(manifest, f"{delivered['sha256']}  {document.name}\n".encode())
     return StationReport(
         f"Delivered {document.name}: {number_and_noun(len(text.splitlines()), 'line')}.",
         output={"document": document.name, "bytes": len(text)},
-        artifacts=[delivered, artifact_entry(manifest, "text/plain")],
+        artifacts=[delivered, artifact_description_of_file(manifest, "text/plain")],
     )

@@ -87,7 +87,7 @@ def parse_arguments(description: str, **options: dict[str, Any]) -> argparse.Nam
     return parser.parse_args()
 
 
-def artifact_entry(path: Path, media_type: str) -> dict[str, Any]:
+def artifact_description_of_file(path: Path, media_type: str) -> dict[str, Any]:
     """Describe a file in the workspace: `{name, path, media_type, size, sha256}`."""
     data = path.read_bytes()
     return {

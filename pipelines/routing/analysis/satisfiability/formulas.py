@@ -155,7 +155,7 @@ def _result_literal(condition: ResultTest) -> Formula:
     return status_literal(frozenset((r, v) for r in condition.results for v in VERDICTS))
 
 
-def _verdict_literal(condition: VerdictTest) -> Formula:
+def _formula_of_verdict_test(condition: VerdictTest) -> Formula:
     return status_literal(frozenset((r, v) for r in RESULTS for v in condition.verdicts))
 
 
@@ -302,7 +302,7 @@ def alternative_places_or_none(path: OutputPath) -> tuple[Place, ...] | None:
 _LITERALS: dict[type, Any] = {
     Always: lambda condition: TRUE,
     ResultTest: _result_literal,
-    VerdictTest: _verdict_literal,
+    VerdictTest: _formula_of_verdict_test,
     FailureTypeTest: _failure_type_literal,
     EvalTest: _eval_formula,
     OutputTest: _output_formula,

@@ -62,7 +62,7 @@ def answer_agent(
 
 
 def _task_answer(job: Job, _outcome: Answer, _by: str) -> Answer:
-    task, line = job.task, versions.by_id(job.pinned_id)
+    task, line = job.task, versions.parsed_line_by_version_id(job.pinned_id)
     station = line.station(job.station)
     # Whoever asked for the work is a person, and nothing that the work depends on
     fields = {key: value for key, value in task_fields(task).items() if key != "requester"}

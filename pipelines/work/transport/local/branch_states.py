@@ -168,7 +168,7 @@ class BranchStates:
         if state.joined:
             return state.branches
         row = next(candidate for candidate in self._commits_of_task if candidate.head == state.head)
-        line = versions.by_id(row.job.pinned_id)
+        line = versions.parsed_line_by_version_id(row.job.pinned_id)
         station = line.stations_by_key.get(row.job.station)
         return (GitBranch(station.name if station else row.job.station, state.base, state.head),)
 

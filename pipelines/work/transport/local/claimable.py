@@ -10,7 +10,7 @@ import orjson
 
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Purpose
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from pipelines.ports import queue
 from pipelines.ports.leases import WorkOffer
 from pipelines.ports.vault.value_lookup import needs_met_by_stored_secrets_of_each
@@ -46,7 +46,7 @@ def _select_jobs(
     if not work:
         return {}
     remaining, jobs = dict(room), dict[int, str]()
-    for job, name in send([Statement(text, [*values, orjson.dumps(work).decode()])])[0]:
+    for job, name in execute_all_and_fetch([Statement(text, [*values, orjson.dumps(work).decode()])])[0]:
         if remaining[name] > 0:
             remaining[name] -= 1
             jobs[job] = name

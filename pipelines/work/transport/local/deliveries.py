@@ -51,7 +51,7 @@ def permit_or_refuse_delivery(job_id: int, lease: uuid.UUID) -> DeliveryPermissi
     # no_key: rows that only refer to the task can still be inserted
     task = Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=job.task_id)
     now = lock_lease_and_read_time(job_id, lease)
-    line = versions.by_id(job.pinned_id)
+    line = versions.parsed_line_by_version_id(job.pinned_id)
     work = line.station(job.station).work
     repository, state = task_repository_or_none(task, line), branch_state_before(job)
     gate_key = str(work.get("gate") or "")
@@ -174,7 +174,9 @@ def approving_visit_and_reason_against(job: Job, gate: str, state: GitState) -> 
         return None, ""
     if branch_state_after(last.job).tree == state.tree:
         return last, ""
-    stands = same_patch_approval_or_none(versions.by_id(job.pinned_id), job, gate, delivers=True)
+    stands = same_patch_approval_or_none(
+        versions.parsed_line_by_version_id(job.pinned_id), job, gate, delivers=True
+    )
     if stands is None or (stands.visit, stands.tree, stands.base) != (last, state.tree, state.base):
         return None, ""
     return last, stands.approved
@@ -253,7 +255,7 @@ def record_base_moved(job_id: int, lease: uuid.UUID, onto: str, tree: str) -> No
 def seconds_to_wait_for_other_delivery(job_id: int) -> float:
     """Seconds after which to look again, while another delivery to the branch comes first; else 0.0."""
     job = Job.objects.select_related("task").get(pk=job_id)
-    line = versions.by_id(job.pinned_id)
+    line = versions.parsed_line_by_version_id(job.pinned_id)
     repository = task_repository_or_none(job.task, line)
     if repository is None or str(line.station(job.station).work.get("to") or MERGE) != MERGE:
         return 0.0

@@ -10,7 +10,9 @@ from pipelines.work.transport.local.orders import job_orders
 
 def rendered_instructions(job: Job) -> str:
     """Unrendered if something in them is undefined: a person can work with less than a program."""
-    text = str(versions.by_id(job.pinned_id).station(job.station).work.get("instructions") or "")
+    text = str(
+        versions.parsed_line_by_version_id(job.pinned_id).station(job.station).work.get("instructions") or ""
+    )
     if "{{" not in text:
         return text
     try:

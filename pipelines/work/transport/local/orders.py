@@ -10,7 +10,7 @@ from typing import Any
 from pipelines import engine
 from pipelines.engine.core.decision_context import task_fields
 from pipelines.models import Decision, Event, Job, Purpose, Token
-from pipelines.models.plumbing.compiled_queries import Statement, send
+from pipelines.models.plumbing.compiled_queries import Statement, execute_all_and_fetch
 from pipelines.queries import versions
 from pipelines.queries.usage import cost_of_task
 from pipelines.queries.usage import spending_of_month as of_month_until_now
@@ -35,7 +35,7 @@ def job_orders(job: Job) -> Orders:
 
 def job_orders_with_handoff(job: Job, handoff: Any) -> Orders:
     """The same, of many: `handoff` was read for all of them."""
-    task, line = job.task, versions.by_id(job.pinned_id)
+    task, line = job.task, versions.parsed_line_by_version_id(job.pinned_id)
     station = line.station(job.station)
     runs, inputs = tools_for_station(line, station), template_inputs(task, line)
     git = git_order_or_none(task, line, station, job.pk) if job.purpose == Purpose.STATION else None
@@ -152,7 +152,7 @@ def received_handoffs(jobs: Iterable[Job]) -> dict[int, Any]:
     job_rows = [(job.pk, job.task_id, job.station) for job in jobs]
     if not job_rows:
         return {}
-    [handoffs] = send(
+    [handoffs] = execute_all_and_fetch(
         [Statement(RECEIVED_HANDOFFS, [list(column) for column in zip(*job_rows, strict=True)])]
     )
     return {pk: json.loads(document) for pk, document in handoffs}

@@ -40,7 +40,7 @@ def _put_before_people(job_id: int, lease: uuid.UUID, request: PermissionRequest
         checked_digest({"tool": request.tool, "arguments": dict(request.arguments)})
     except Invalid as error:
         raise QuestionRefused(str(error)) from error
-    policy = tool_policy_or_none(versions.by_id(job.pinned_id).station(job.station).work)
+    policy = tool_policy_or_none(versions.parsed_line_by_version_id(job.pinned_id).station(job.station).work)
     # A runner is somebody else's machine: what it asks is held against the line again
     if policy is None or policy.verdict(request.tool, request.arguments) != ASK:
         raise QuestionRefused("The line asks nobody about this call.")

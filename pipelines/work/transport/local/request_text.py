@@ -44,7 +44,7 @@ def _path_text(job: Job, line: ParsedLine, tokens: list[int], visits: list[GateV
         task=job.task_id, token__in=tokens, state=Job.State.DONE, purpose=Purpose.STATION, pk__lt=job.pk
     )
     steps = [
-        (ended, inline_code(_station_name(versions.by_id(pinned), station)))
+        (ended, inline_code(_station_name(versions.parsed_line_by_version_id(pinned), station)))
         for ended, pinned, station in done.values_list("ended_at", "pinned_id", "station")
         if ended
     ]

@@ -26,7 +26,7 @@ def job_values(job: Job) -> StationValues:
     project and owner loaded. A question about an outcome gets nothing, but what it prints is masked."""
     if _names_nothing(job.pinned_id):
         return NO_VALUES
-    line = versions.by_id(job.pinned_id)
+    line = versions.parsed_line_by_version_id(job.pinned_id)
     own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
     return station_values(job.task, line, own, _secret_references(job.pinned_id))
 
@@ -74,7 +74,7 @@ def station_values(
 def _names_nothing(version: int) -> bool:
     """Return whether no task of the version has a secret or a variable, as neither a station nor a repository
     names one."""
-    line = versions.by_id(version)
+    line = versions.parsed_line_by_version_id(version)
     has_names = _secret_references(version) or any(variable_names(station.work) for station in line.stations)
     return line.workspace is None and not has_names
 
@@ -82,7 +82,7 @@ def _names_nothing(version: int) -> bool:
 @lru_cache(maxsize=512)
 def _secret_references(version: int) -> tuple[str, ...]:
     """References to secrets, of all stations of a version."""
-    return secret_references(versions.by_id(version))
+    return secret_references(versions.parsed_line_by_version_id(version))
 
 
 def secret_references(line: ParsedLine) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def maskers_by_versions(tasks: Iterable[Task], ran: Mapping[int, Set[int]]) -> d
 
 
 def _masker_for_versions(task: Task, pinned: Iterable[int]) -> Masker:
-    lines = [versions.by_id(version) for version in pinned if not _names_nothing(version)]
+    lines = [versions.parsed_line_by_version_id(version) for version in pinned if not _names_nothing(version)]
     names = {name for line in lines for name in value_lookup.secret_names_for(line.stations, task.inputs)}
     names |= {name for line in lines for name in _secret_names_of_repository_and_host(task, line) if name}
     return Masker(

@@ -77,7 +77,7 @@ def is_retry_from_first_station(task: Task) -> bool:
     """True of a retry at the first station of its line."""
     if task.retry_of is None or task.fork_event:
         return False
-    return task.retry_of.station == versions.by_id(task.pinned_id).start
+    return task.retry_of.station == versions.parsed_line_by_version_id(task.pinned_id).start
 
 
 @compiled(task=BigIntegerField())

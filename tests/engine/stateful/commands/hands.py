@@ -21,7 +21,7 @@ def _complete(scene: Scene, job: Row, version: int, outcome: dict[str, Any]) -> 
 
 
 def _form(job: Row) -> Any:
-    return versions.by_id(job["pinned_id"]).station(job["station"]).work.get("form")
+    return versions.parsed_line_by_version_id(job["pinned_id"]).station(job["station"]).work.get("form")
 
 
 def _filled(job: Row, outcome: dict[str, Any]) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def _retry(scene: Scene, subject: Subject, version: int) -> None:
 
 
 def _move(scene: Scene, subject: Subject, version: int) -> None:
-    line = versions.by_id(subject.task["pinned_id"])
+    line = versions.parsed_line_by_version_id(subject.task["pinned_id"])
     others = [station.key for station in line.stations if station.key != subject.token["station"]]
     to = scene.choice("station", others or [subject.token["station"]])
     engine.move_or_retry_by_hand(

@@ -41,7 +41,7 @@ def escalate_and_resolve(scene: Scene, subject: Subject) -> Act:
 
 
 def _breach(scene: Scene, subject: Subject) -> Act | None:
-    line = versions.by_id(subject.task["pinned_id"])
+    line = versions.parsed_line_by_version_id(subject.task["pinned_id"])
     if line.escalation_rule("help").sla is None:
         return None  # it may be answered at any time
     if scene.is_paused():
@@ -95,7 +95,14 @@ def _route(subject: Subject, word: str) -> str | None:
         return next(iter(token["wait"].get("values", {})), "left-end")
     if word != "route":
         return ""
-    return next(iter(escalation_targets(versions.by_id(subject.task["pinned_id"]), token["station"])), None)
+    return next(
+        iter(
+            escalation_targets(
+                versions.parsed_line_by_version_id(subject.task["pinned_id"]), token["station"]
+            )
+        ),
+        None,
+    )
 
 
 def deadlock(word: str, who: str = "admin", reason: str = NOW, times: int = 1) -> On:

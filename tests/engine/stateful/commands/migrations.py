@@ -30,7 +30,9 @@ def _others(pinned: LineVersion) -> list[LineVersion]:
 
 def _migrate(scene: Scene, subject: Subject, to: LineVersion, digest: str = "") -> Migration:
     """As a page does it: look at the impact, confirm it."""
-    there = mapping(versions.by_id(subject.task["pinned_id"]), versions.parsed_version(to))
+    there = mapping(
+        versions.parsed_line_by_version_id(subject.task["pinned_id"]), versions.parsed_version(to)
+    )
     tasks = [subject.task["number"]]
     seen = line_migration.migration_impact_of(to.line, to, there, tasks)
     return line_migration.migrate_line(

@@ -61,7 +61,7 @@ def depend_in_a_circle(scene: Scene, subject: Subject) -> Act | None:
 
 
 def _has_agent(subject: Subject) -> bool:
-    line = versions.by_id(subject.task["pinned_id"])
+    line = versions.parsed_line_by_version_id(subject.task["pinned_id"])
     places = [token["station"] for token in subject.sight.rows["tokens"]]
     known = (line.stations_by_key.get(place) for place in places)
     return any(station.agent for station in known if station)
@@ -127,7 +127,7 @@ def fork(scene: Scene, subject: Subject) -> Act | None:
         return None
 
     def act() -> str:
-        line = versions.by_id(subject.task["pinned_id"])
+        line = versions.parsed_line_by_version_id(subject.task["pinned_id"])
         here = subject.token["station"] in line.stations_by_key
         made = engine.fork(
             subject.task["id"],
