@@ -16,7 +16,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.moves.gates import (
     approval_policy_of_visit,
-    visit_among,
+    visit_with_id,
     visits_asked_together,
     votes_of_visit,
 )
@@ -46,7 +46,7 @@ def decide_gates_all_have_approved_on_commit(project_id: int, now: datetime) -> 
 
 
 def _is_decided_by(visit: GateVisit, votes: Sequence[Vote]) -> bool:
-    policy = approval_policy_of_visit(visit, versions.by_id(visit.asked_by.pinned_id))
+    policy = approval_policy_of_visit(visit, versions.parsed_line_by_version_id(visit.asked_by.pinned_id))
     return policy.is_unanimous and votes_decide_visit(visit.task, visit, policy, votes)
 
 
@@ -54,7 +54,7 @@ def _decide_visit(visit_id: UUID, task_id: int) -> bool:
     batch, (together, votes) = Batch.of_task_and_answers(
         task_id, visits_asked_together.bind(visit=visit_id), votes_of_visit.bind(visit=visit_id)
     )
-    visit = visit_among(visit_id, together)
+    visit = visit_with_id(visit_id, together)
     task = visit.task = batch.tasks[task_id]
     if visit.state != GateVisit.State.OPEN or not _is_decided_by(visit, votes):
         return False

@@ -125,8 +125,8 @@ def _lock_and_load(
     lock = Statement(LOCK_TASKS.format(of=of), [ids])
     read = Statement(READ_TASKS.format(of=of), [ids, jobs, len(jobs) + SPARE])
     more = [Statement(question.text, question.parameters) for question in besides]
-    locked, [(clock, job_ids, tokens, work, projects, dues, unmet, paused, circles)], *answers = execute_all_and_fetch(
-        [lock, read, *more]
+    locked, [(clock, job_ids, tokens, work, projects, dues, unmet, paused, circles)], *answers = (
+        execute_all_and_fetch([lock, read, *more])
     )
     known = {}
     for project, owner in json.loads(projects or "[]"):
