@@ -149,6 +149,14 @@ TAKE_LEASE_BACK = "DELETE FROM pipelines_lease WHERE job_id = %s AND key = %s"
 
 IF_EXPIRED = " AND expires_at < clock_timestamp()"
 
+# Sent after the lease is gone: whoever stores results holds it until they are stored.
+DROP_UNREPORTED_RESULTS = """
+    WITH given(job) AS (SELECT unnest(%s::bigint[])),
+      snapshot AS (DELETE FROM pipelines_snapshot WHERE job_id IN (SELECT job FROM given)),
+      visit AS (DELETE FROM pipelines_visitcommit WHERE job_id IN (SELECT job FROM given)),
+      result AS (DELETE FROM pipelines_runnerresult WHERE job_id IN (SELECT job FROM given))
+    DELETE FROM pipelines_artifact WHERE job_id IN (SELECT job FROM given)"""
+
 # Freed by the end of the transaction
 LOCK_DEPENDENCIES = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'), %s)"
 

@@ -10,15 +10,17 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.models import Job, Lease, Task
+from pipelines.models import Artifact, Job, Lease, Snapshot, Task
 from pipelines.ports import leases
 from pipelines.work.handlers import table
 from pipelines.work.scheduler import timers
 from pipelines.work.spec.handler_io import Outcome, Sink, Spec
+from pipelines.work.transport.local.transport import LocalTransport
+from pipelines.work.transport.protocol import ReportAnswer, Started
 from tests.factories import World
 from tests.waiting import LONG, eventually
 from tests.work.conftest import alive
-from tests.work.driving import Bench, command, drive, in_thread, tickets
+from tests.work.driving import Bench, command, done, drive, in_thread, text_of, tickets
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -160,6 +162,45 @@ def test_work_that_breaks_its_handler_ends_after_three_attempts(
         timers.expire_due_leases()
     job = Job.objects.get(task=task)
     assert (job.attempt, job.outcome) == (3, {"result": "cancelled", "reason": "lease_lost"})
+
+
+@pytest.mark.parametrize("deaths", [1, 3])
+def test_what_an_attempt_stored_that_never_reported_counts_for_nobody(
+    world: World, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaths: int
+) -> None:
+    """Its worker dies between the two. The next attempt changes nothing; or there is none."""
+    report, left = LocalTransport.report, [deaths]
+
+    async def report_unless_dead(
+        self: LocalTransport, started: Started, outcome: Outcome, go_on: bool
+    ) -> ReportAnswer:
+        if started.orders.station.key == "second" and left[0]:
+            left[0] -= 1
+            raise RuntimeError("the worker is killed here")
+        return await report(self, started, outcome, go_on)
+
+    monkeypatch.setattr(LocalTransport, "report", report_unless_dead)
+    once = tmp_path / "once"
+    change = f"import os\nif not os.path.exists({str(once)!r}):\n    open('b.txt', 'w').write('2')\n"
+    change += f"open({str(once)!r}, 'w')\n"
+    look = "import os; print('left', sorted(os.listdir('.')))"
+    stations = [
+        command("first", "open('a.txt', 'w').write('1')"),
+        command("second", change, artifacts=[{"path": "b.txt", "required": False}]),
+        command("third", look),
+    ]
+    task = world.start(world.line(stations=stations, policy={"no_match": "stuck"}))
+    for _ in range(deaths):
+        drive(bench, task)
+        world.expire(task)
+        timers.expire_due_leases()
+    job = Job.objects.get(task=task, station="second")
+    assert not Snapshot.objects.filter(job=job).exists() and not Artifact.objects.filter(job=job).exists()
+    if deaths == 1:
+        drive(bench, task)
+        assert "left ['a.txt']" in text_of(done(task, "third"))
+    else:
+        assert job.outcome == {"result": "cancelled", "reason": "lease_lost"}
 
 
 def test_a_broken_drive_is_no_longer_renewed(

@@ -16,7 +16,7 @@ from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor, Report, job_fields_for_event, token_fields_for_event
 from pipelines.engine.moves.job_creation import does_offer_cover_job
 from pipelines.engine.moves.pausing import add_hold
-from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
+from pipelines.engine.statements import DROP_UNREPORTED_RESULTS, IF_EXPIRED, TAKE_LEASE_BACK
 from pipelines.models import Job, Purpose, Status, Token
 from pipelines.models.plumbing.compiled_queries import execute
 from pipelines.ports import queue
@@ -102,6 +102,8 @@ def _take_back_job_and_return_result(
         return "kept"
     if not _try_to_take_lease_from_worker(job_id, lease, expired):
         return "kept"
+    # Else the next attempt, or an outcome that nobody reported, would have the files and the commit of this one
+    execute(DROP_UNREPORTED_RESULTS, [[job_id]])
     # law §1: the outcome is then cancelled with `lease_lost`, and routed like any other.
     if expired and attempt >= MAX_ATTEMPTS:
         # It makes a batch of its own: this one has changed nothing, and is not flushed

@@ -20,6 +20,7 @@ from pipelines.engine.core.agent_capacity import Agents
 from pipelines.engine.core.lease_transfers import LeaseTransfer, lease_transfer_statement
 from pipelines.engine.core.transaction import Loaded, PauseSpan
 from pipelines.engine.core.values import Actor, token_fields_for_event
+from pipelines.engine.statements import DROP_UNREPORTED_RESULTS
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.models.plumbing.compiled_queries import BoundQuery, Statement, execute_all_and_fetch
@@ -108,6 +109,7 @@ class Batch:
         self._new_jobs: dict[int, Job] = {}
         self._tickets: list[Token] = []
         self._dropped: set[int] = set()
+        self._unreported: set[int] = set()
         self._new_dues: list[Due] = []
         self._handoffs: list[Handoff] = []
         self.agents = Agents(self)
@@ -238,8 +240,12 @@ class Batch:
         """Grant the worker of the offer the lease, with the job's `lease_key`."""
         self._granted.setdefault(offer, []).append(job)
 
-    def drop_lease(self, job: Job) -> None:
+    def drop_lease(self, job: Job, *, unreported: bool = False) -> None:
+        """End the lease of a job. `unreported`: its attempt is over without a report, and what it stored counts for
+        nobody."""
         self._dropped.add(job.id)
+        if unreported:
+            self._unreported.add(job.id)
 
     def schedule_due_time(
         self,
@@ -415,6 +421,8 @@ class Batch:
         yield from (bulk_rows.insert_statement([*which]) for which in new if which)
         if self._dropped:
             yield Statement(DROP_LEASES, [list(self._dropped)])
+        if self._unreported:
+            yield Statement(DROP_UNREPORTED_RESULTS, [list(self._unreported)])
 
     def _live_hints(self) -> list[observers.Hint]:
         moved = (self.tasks[pk] for pk in dict.fromkeys(event.task_id for event in self._events))

@@ -52,7 +52,7 @@ def hold_token_and_its_job(
         if job.kind in UNLEASED:
             undo_start_without_worker(batch, task, job)
         elif job.lease_key:
-            batch.drop_lease(job)
+            batch.drop_lease(job, unreported=True)
         # The expected time is one of working, not of being held
         drop_late_due_time(batch, task, token)
         job.state, job.lease_key, job.worker_id, job.started_at = Job.State.QUEUED, None, None, None
