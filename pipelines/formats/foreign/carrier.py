@@ -11,6 +11,7 @@ from typing import Any
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.values import whole_number_or_none
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import templates
 
@@ -46,6 +47,42 @@ class Carrier:
     def note_fault(self, path: str, message: Any, hint: Any = "") -> None:
         self.faults.append(Problem(path, message, hint))
 
+    def whole_number_or_loss(self, value: Any, path: str, least: int = 1, most: int = 10**9) -> int | None:
+        """Return a whole number, None where nothing is said. Whatever else is said counts for nothing, which is
+        listed."""
+        number = whole_number_or_none(value)
+        if number is not None and least <= number <= most:
+            return number
+        if value not in (None, ""):
+            self.note_loss(
+                path,
+                _(
+                    "%(value)s counts for nothing here: it has to be a whole number from %(least)s to %(most)s",
+                    value=shortened_json(value),
+                    least=least,
+                    most=most,
+                ),
+            )
+        return None
+
+    def texts_or_loss(self, value: Any, path: str) -> list[str]:
+        """Return a list of texts. A text alone is a list of one; what is no list of texts is listed."""
+        members = value if isinstance(value, list) else [value] if isinstance(value, str) and value else []
+        texts = [str(member) for member in members if isinstance(member, str | int)]
+        if len(texts) < len(members) or (value and not members):
+            self.note_loss(path, _("%(value)s is no list of texts", value=shortened_json(value)))
+        return texts
+
+    def object_or_loss(self, value: Any, path: str) -> Mapping[str, Any]:
+        """Return an object. Whatever else is said counts for nothing, which is listed."""
+        if isinstance(value, Mapping):
+            return value
+        if value:
+            self.note_loss(
+                path, _("%(value)s is no object, so nothing of it is read", value=shortened_json(value))
+            )
+        return {}
+
     def claim_key(self, name: Any, otherwise: str) -> str:
         """A free key for a station or an end, from its name or id."""
         return _claim_key(name, otherwise, self._taken)
@@ -56,6 +93,8 @@ class Carrier:
     def escaped_template(self, path: str, text: Any) -> str:
         """`text` as a template; places that this system would not understand stay as they are written."""
         if not isinstance(text, str):
+            if text:
+                self.note_loss(path, _("%(value)s is no text, so it is left out", value=shortened_json(text)))
             return ""
 
         def escaped_placeholder(match: re.Match[str]) -> str:
@@ -99,6 +138,17 @@ def shortened_json(value: Any) -> str:
 def text_or_none(value: Any) -> str | None:
     """Return the value if it may be a word of a closed list."""
     return value if isinstance(value, str) else None
+
+
+def note_repeated_ids(parts: list[tuple[str, Mapping[str, Any]]], carrier: Carrier) -> None:
+    """Refuse parts whose id another one has: nothing that names it could be told apart."""
+    identities: set[str] = set()
+    for place, part in parts:
+        identity = str(part.get("id"))
+        if identity in identities:
+            message = _("%(id)s is there twice", id=shortened_json(part.get("id")))
+            carrier.note_fault(f"{place}.id", message, "give each an id of its own")
+        identities.add(identity)
 
 
 def unread_parts(part: Mapping[str, Any], read: Container[str]) -> Json:

@@ -14,6 +14,7 @@ from pipelines.formats.foreign.document_export import export_document
 from pipelines.formats.foreign.folder_archive import readable_file_by_path
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
+from tests.formats.foreign.round_trip import back_and_forth
 from tests.routing.support import goes
 
 WORKED = {
@@ -166,6 +167,17 @@ def test_a_folder_is_put_together_in_the_order_of_its_stations() -> None:
     assert (text.path, text.line) == (".agentics/stations/01-team/prompt.md", None), "the file that holds it"
 
 
+@pytest.mark.parametrize("kind", ["dispatch_worker", "none"])
+def test_a_system_prompt_beside_its_station_comes_back_without_a_loss(kind: str) -> None:
+    folder = ".agentics/stations/01-team"
+    station = {"id": "todo", "name": "Hold på", "trigger": {"type": kind}}
+    given = {f"{folder}/station.json": station, f"{folder}/system.md": "You are {{project.name}}."}
+    opened = document_import.import_files(files(**given))
+    back_and_forth(opened)
+    made = json.loads(export_document(opened.document, "alp").text)
+    assert made["stations"][0]["system"] == "You are {{project.name}}."
+
+
 def test_a_zip_of_it_is_read_alike_and_hostile_ones_are_refused() -> None:
     def archived(given: dict[str, str]) -> bytes:
         with io.BytesIO() as held:
@@ -277,3 +289,55 @@ def test_what_a_folder_holds_besides_is_lost_by_name() -> None:
         ),
         ".agentics/odd.json": "it is no part of a line, and is not read",
     }
+
+
+GATES = [
+    {"id": key, "name": key, "requiresApproval": True} for key in ("review", "Safety Check", "safety-check")
+]
+
+
+def test_A15_a_gate_that_stands_alone_in_place_of_a_list_is_asked() -> None:
+    given, losses = read(line(rule("success", _alsoEnforce="review"), gates=GATES))
+    assert goes(given, {"result": "success"}, station="write").startswith("wait awaiting_review at review")
+    assert losses == []
+    _given, losses = read(line(rule("success", _alsoEnforce={"all": ["review"]}), gates=GATES))
+    assert any("_alsoEnforce" in loss and "is no list of texts" in loss for loss in losses)
+
+
+def test_A15_gates_whose_ids_make_one_key_stay_two() -> None:
+    rules = [rule("success", gateId="safety-check"), rule("failure", gateId="Safety Check")]
+    given, _losses = read(line(*rules, gates=GATES))
+    asked = [own.gates for own in given.station("write").rules]
+    assert asked == [("safety-check-2",), ("safety-check",)]
+
+
+@pytest.mark.parametrize("part", ["stations", "gates"])
+def test_A24_an_id_that_is_there_twice_is_refused_at_its_place(part: str) -> None:
+    twice = [{"id": "one", "name": "A", "trigger": WORKED}, {"id": "one", "name": "B", "trigger": WORKED}]
+    message = refused(line(**{part: twice}))
+    assert f'{part}[1].id: "one" is there twice' in message and message.startswith("line 1, column ")
+
+
+def test_A22_no_retry_is_no_retry_and_comes_back() -> None:
+    opened = document_import.import_document(line(rule("failure", to="write", maxRetries=0)))
+    assert "RetryLimitExceeded" in goes(read_line(opened.document), {"result": "failure"}, station="write")
+    made = export_document(opened.document, "alp")
+    assert not made.losses and json.loads(made.text)["transitionRules"][0]["maxRetries"] == 0
+
+
+@pytest.mark.parametrize("most", ["3", 2.5, -1, True])
+def test_A22_a_limit_that_is_no_whole_number_is_told(most: Any) -> None:
+    _given, losses = read(line(rule("failure", to="write", maxRetries=most)))
+    assert any("transitionRules[0].maxRetries" in loss and "counts for nothing" in loss for loss in losses)
+
+
+def test_what_a_trigger_says_otherwise_is_read_or_told() -> None:
+    triggers: list[Any] = [
+        {**WORKED, "labels": "gpu", "maxTimeoutMinutes": "60"},
+        {"type": "webhook"},
+        "worker",
+    ]
+    given, losses = read(line(stations=[{"id": f"s{n}", "trigger": said} for n, said in enumerate(triggers)]))
+    assert given.station("s0").labels == ("gpu",)
+    places = ["stations[0].trigger.maxTimeoutMinutes", "stations[1].trigger.type", "stations[2].trigger"]
+    assert [place for place in places if any(f"{place}: " in loss for loss in losses)] == places

@@ -9,10 +9,12 @@ from pipelines.formats.foreign.carrier import (
     Carrier,
     Json,
     key_slug,
+    note_repeated_ids,
     objects_in_list,
     shortened_json,
     text_or_none,
 )
+from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.basics.wording import Wording as _
 
 # What real lines name where no station has that name (T4).
@@ -50,11 +52,13 @@ class AssemblyLine:
             str(station.get("id")): carrier.claim_key(station.get("id") or station.get("name"), "station")
             for _place, station in self.stations
         }
-        gate_ids: set[str] = set()
+        note_repeated_ids(self.stations, carrier)
+        note_repeated_ids(self.gates, carrier)
         self.gate_keys: dict[str, str] = {}
-        for _place, gate in self.gates:
-            self.gate_keys[str(gate.get("id"))] = key_slug(gate.get("id"), f"gate-{len(gate_ids) + 1}")
-            gate_ids.add(str(gate.get("id")))
+        for number, (_place, gate) in enumerate(self.gates, start=1):
+            key = key_slug(gate.get("id"), f"gate-{number}")
+            # Two ids may differ only in what a key cannot say
+            self.gate_keys[str(gate.get("id"))] = first_unused_key(key, set(self.gate_keys.values()))
         self.sinks = {
             str(station.get("id"))
             # Tasks start at the first station, so it is never an end.
@@ -87,10 +91,8 @@ class AssemblyLine:
         return None
 
     def required_gates(self, rule: Mapping[str, Any], at: str) -> list[str]:
-        also = rule.get(ALSO)
-        gate_ids = [value for name in GATE if (value := rule.get(name))] + (
-            also if isinstance(also, list) else []
-        )
+        gate_ids = [value for name in GATE if (value := rule.get(name))]
+        gate_ids += self.carrier.texts_or_loss(rule.get(ALSO), f"{at}.{ALSO}")
         gate_keys = []
         for gate in dict.fromkeys(map(str, gate_ids)):
             if gate in self.gate_keys:

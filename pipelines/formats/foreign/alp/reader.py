@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final
 
 from pipelines.formats.foreign.alp import gate_tools as alp_tools
 from pipelines.formats.foreign.alp import typed_conditions as alp_typed
@@ -26,7 +25,6 @@ from pipelines.formats.foreign.carrier import (
     text_or_none,
     unread_parts,
 )
-from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 
 PRESET: Final = "alp"
@@ -136,13 +134,22 @@ def _station_label(station: Mapping[str, Any]) -> str:
 
 def _report_unused(line: AssemblyLine, document: Mapping[str, Any]) -> None:
     """Name what the line, a station or `init.json` beside it says and what nothing does here."""
-    holders = [("", document), ("init.", _to_object(document.get("init")))]
+    holders = [("", document), ("init.", to_object(document.get("init")))]
     for place, station in line.stations:
+        _report_trigger(station, place, line.carrier)
         holders += [(f"{place}.", station), (f"{place}.trigger.", station_trigger(station))]
     for path, holder in holders:
         for name, message in UNUSED.items():
             if holder.get(name):
                 line.carrier.note_loss(f"{path}{name}", message)
+
+
+def _report_trigger(station: Mapping[str, Any], place: str, carrier: Carrier) -> None:
+    """Name a trigger that is another one than this system reads: whoever works there is a person."""
+    trigger = carrier.object_or_loss(station.get("trigger"), f"{place}.trigger")
+    if (kind := trigger.get("type")) not in (None, "", "none", WORKED):
+        message = _("%(kind)s starts nothing here: a person works at this station", kind=shortened_json(kind))
+        carrier.note_loss(f"{place}.trigger.type", message)
 
 
 def _report_repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> None:
@@ -166,9 +173,9 @@ def _station_document(station: Mapping[str, Any], place: str, line: AssemblyLine
     limits = {
         to: f"{minutes}m"
         for to, field in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes"))
-        if type(minutes := trigger.get(field)) is int and minutes > 0
+        if (minutes := carrier.whole_number_or_loss(trigger.get(field), f"{place}.trigger.{field}"))
     }
-    labels = trigger.get("labels")
+    labels = carrier.texts_or_loss(trigger.get("labels"), f"{place}.trigger.labels")
     rest = unread_parts(station, (*READ_OF_STATION, "trigger")).get("extra", {})
     # What nobody reads of the trigger is kept, so that an export has it.
     rest |= {"trigger": unread} if (unread := unread_parts(trigger, READ_OF_TRIGGER).get("extra")) else {}
@@ -177,11 +184,7 @@ def _station_document(station: Mapping[str, Any], place: str, line: AssemblyLine
         "name": label,
         "work": _work_document(trigger.get("type") == WORKED, system, prompt),
         **({"limits": limits} if limits else {}),
-        **(
-            {"labels": [str(worker_label) for worker_label in labels]}
-            if isinstance(labels, list) and labels
-            else {}
-        ),
+        **({"labels": labels} if labels else {}),
         "rules": rules,
         **({"extra": rest} if rest else {}),
     }
@@ -276,8 +279,11 @@ def _answer_rules(
         when: Json = {"all": [{"result": "success"}, {**question_test, "answer": answer}]}
         made = _rule_document(rule, at, line, f"{key}-{answer}", when, target)
         # The evaluator's explanation, where it leads back to its own station; a hook's text, where it says so (A28).
-        if to.get("feedbackFromHook") is True or (asks and target == key):
+        if (feedback := to.get("feedbackFromHook")) is True or (asks and target == key):
             made["feedback"] = True
+        elif feedback:
+            message = _("%(value)s is read as false", value=shortened_json(feedback))
+            line.carrier.note_loss(f"{at}.{way}.feedbackFromHook", message)
         rules.append(made)
     return rules
 
@@ -285,7 +291,7 @@ def _answer_rules(
 def _rule_document(
     rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, when: Json, to: str
 ) -> Json:
-    most = rule.get("maxRetries")
+    most = line.carrier.whole_number_or_loss(rule.get("maxRetries"), f"{at}.maxRetries", least=0)
     gates = line.required_gates(rule, at)
     return {
         "id": line.carrier.claim_rule_id(rule.get("id") or otherwise, "rule"),
@@ -293,27 +299,24 @@ def _rule_document(
         "when": when,
         "to": to,
         **({"gates": gates} if gates else {}),
-        **({"max_retries": most} if type(most) is int and most > 0 else {}),
+        **({"max_retries": most} if most is not None else {}),
         **unread_parts(rule, READ_OF_RULE),
     }
 
 
 def _gate_document(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
-    emails, decided = gate.get("notifyEmails"), _decision_mode(gate, place, line.carrier)
+    emails = line.carrier.texts_or_loss(gate.get("notifyEmails"), f"{place}.notifyEmails")
+    decided = _decision_mode(gate, place, line.carrier)
     # That nobody had to approve is kept where a person decides here in place of a tool.
     replaced = bool(gate.get("tool")) and decided == {"mode": "manual"}
     return {
         "key": line.gate_keys[str(gate.get("id"))],
         "name": str(gate.get("name") or gate.get("id")),
-        **(
-            {"description": description}
-            if isinstance(description := gate.get("description"), str) and description
-            else {}
-        ),
+        **({"description": str(gate["description"])} if gate.get("description") else {}),
         **decided,
         # That system bars nobody.
         "approval": {"requester_may": True, "producer_may": True},
-        **({"notify": [str(email) for email in emails]} if isinstance(emails, list) and emails else {}),
+        **({"notify": emails} if emails else {}),
         **unread_parts(
             gate, [field for field in READ_OF_GATE if field != "requiresApproval" or not replaced]
         ),
@@ -335,62 +338,5 @@ def _decision_mode(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Jso
     return {"mode": "auto" if bare else "checks_then_manual", "tool": tool}
 
 
-class CombinedFiles(NamedTuple):
-    """Document made of the files of a folder. `places`: {path in the document: file that this part is from};
-    `unread`: files that are no part of it, as losses."""
-
-    document: Json
-    places: dict[str, str]
-    unread: list[Problem]
-
-
-def combine_files(files: Mapping[str, Any]) -> CombinedFiles:
-    """Make one document of the parsed files of a folder: `assembly-line.json`, `transitions.json`, `gates.json`,
-    `init.json` and `stations/NN-name/station.json` with `prompt.md` and `system.md` beside it, in the order of the
-    folders' names."""
-    # A testbench may hold files of the same names, which are no part of the line.
-    path_by_name = {path.rpartition("/")[2]: path for path in files if "/testbench/" not in f"/{path}"}
-    head_path = path_by_name.get("assembly-line.json", "")
-    head = _to_object(files.get(head_path))
-    stations, places = [], {}
-    for index, path in enumerate(
-        sorted(candidate for candidate in files if candidate.endswith("/station.json"))
-    ):
-        folder = path.removesuffix("station.json")
-        # A station that says no id has the name of its folder.
-        station = {"id": folder.rstrip("/").rpartition("/")[2], **_to_object(files[path])}
-        for name in ("prompt", "system"):
-            if isinstance(files.get(f"{folder}{name}.md"), str):
-                station[name] = files[f"{folder}{name}.md"]
-                places[f"stations[{index}].{name}"] = f"{folder}{name}.md"
-        stations.append(station)
-        # Behind its prompts: of several places that fit a path the first is taken.
-        places[f"stations[{index}]"] = path
-    for name, key in (
-        ("transitions.json", "transitionRules"),
-        ("gates.json", "gates"),
-        ("init.json", "init"),
-    ):
-        if name in path_by_name:
-            head[key] = files[path_by_name[name]]
-            places[key] = path_by_name[name]
-    # Behind all others: whatever is of no other file.
-    places |= {"": head_path} if head_path else {}
-    root = head_path.removesuffix("assembly-line.json")
-    return CombinedFiles(
-        {**head, "stations": stations}, places, _unread_files(files, root, set(places.values()))
-    )
-
-
-def _unread_files(files: Iterable[str], root: str, read: Container[str]) -> list[Problem]:
-    """Files below `root` that are no part of the line, those of a folder once."""
-    parts = [
-        path.removeprefix(root).partition("/") for path in files if path.startswith(root) and path not in read
-    ]
-    names = dict.fromkeys(name + slash for name, slash, _rest in parts if name != "README.md")
-    other = "it is no part of a line, and is not read"
-    return [Problem(root + name, UNUSED.get(re.sub(r"\.json$|/$", "", name), other)) for name in names]
-
-
-def _to_object(document: Any) -> Json:
+def to_object(document: Any) -> Json:
     return dict(document) if isinstance(document, Mapping) else {}

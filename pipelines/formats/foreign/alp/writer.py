@@ -55,13 +55,16 @@ def _station_document(station: Json) -> Json:
     stored = stored_extra(station, "trigger", "system", "id")
     trigger = stored_extra({"extra": stored_extra(station).get("trigger")})
     system, prompt = system_and_prompt(station["work"])
-    before, after = system_and_prompt_split(
-        prompt, trigger.pop("appendSystemPrompt", "") or stored_extra(station).get("system")
-    )
+    stored_system = "" if trigger.get("appendSystemPrompt") else stored_extra(station).get("system")
+    before, after = system_and_prompt_split(prompt, trigger.pop("appendSystemPrompt", "") or stored_system)
+    system = before or system
+    # From a file beside its station it goes back there.
+    if system and system == stored_system:
+        stored["system"], system = system, ""
     worked = station["work"]["kind"] not in ("manual", "noop")
     trigger.setdefault("type", "dispatch_worker" if worked else "none")
     trigger_fields = {
-        "appendSystemPrompt": before or system,
+        "appendSystemPrompt": system,
         "promptTemplate": after,
         "labels": station.get("labels"),
     }
@@ -125,7 +128,7 @@ def _rule_document(
         "condition": condition,
         **({"gateId": gate_ids[0]} if gate_ids else {}),
         **({"_alsoEnforce": gate_ids[1:]} if gate_ids[1:] else {}),
-        **({"maxRetries": rule["max_retries"]} if rule.get("max_retries") else {}),
+        **({"maxRetries": rule["max_retries"]} if rule.get("max_retries") is not None else {}),
     }
 
 
