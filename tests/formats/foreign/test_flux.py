@@ -166,6 +166,9 @@ def test_the_drafts_spelling_of_parallel_is_read() -> None:
         ({"type": "loop", "until": "NEVER", "onComplete": "complete"}, "is no end of a loop"),
         ({"type": "loop", "maxIterations": "many", "onComplete": "complete"}, "maxIterations"),
         ({"rules": 5}, "stages[0].rules: has to be a list"),
+        ({"rules": {"logic": "XOR", "rules": []}}, "stages[0].rules.logic: has to be AND or OR"),
+        ({"rules": {"conditions": []}}, "stages[0].rules.rules: is missing"),
+        ({"gateMode": "Hold"}, "stages[0].gateMode"),
         ({"type": "parallel", "children": [{"skill": "x"}]}, "stages[0].children[0].id: is missing"),
         ({"parallel": ["nowhere"], "onFail": "build"}, "stages[0].parallel: there is no stage nowhere"),
     ],
@@ -213,3 +216,41 @@ def test_D6_a_person_chooses_what_another_playbook_would_take_over() -> None:
     assert any("in place of another playbook" in str(loss.message) for loss in opened.losses)
     made = export_document(opened.document, "flux")
     assert not made.losses and native.parsed_value(made.text)["stages"][0]["onPass"] == "__meta_route__"
+
+
+CHECK = {"field": "exit_code", "operator": "equals", "value": 0, "severity": "required", "onFail": "abort"}
+
+
+def test_D21_a_loop_looks_at_no_rules_and_they_come_back() -> None:
+    more = {"type": "loop", "onComplete": "complete", "onExhausted": "complete", "rules": [CHECK]}
+    opened = document_import.import_document(playbook(stage("build", **more)))
+    line = read_line(opened.document)
+    outcome = {"result": "success", "verdict": "pass", "exit_code": 1}
+    assert goes(line, outcome, station="build").startswith("finish complete")
+    assert any("a loop looks at no rules there" in str(loss) for loss in opened.losses)
+    made = export_document(opened.document, "flux")
+    assert not made.losses and native.parsed_value(made.text)["stages"][0]["rules"] == [CHECK]
+
+
+def test_what_a_child_or_a_stage_says_besides_is_told() -> None:
+    children = [{"id": "x", "skill": "x", "rules": [CHECK], "onFail": "build"}, {"id": "y", "skill": "y"}]
+    _line, losses = read(
+        playbook(stage("build", type="parallel", children=children), stage("more", type="odd"))
+    )
+    for place in ("stages[0].children[0].rules", "stages[0].children[0].onFail", "stages[1].type"):
+        assert any(f"{place}: " in loss for loss in losses), place
+
+
+def test_D18_a_number_in_quotes_compares_otherwise_and_is_told() -> None:
+    _line, losses = read(playbook(stage("build", rules=[{**CHECK, "value": "0"}])))
+    assert any("stages[0].rules[0].value" in loss and "0 is not “0”" in loss for loss in losses)
+    _line, losses = read(playbook(stage("build", rules=[CHECK])))
+    assert not any("rules[0].value" in loss for loss in losses)
+
+
+def test_D11_no_rework_is_no_rework_and_comes_back() -> None:
+    opened = document_import.import_document(playbook(stage("build", maxRetries=0, onFail="complete")))
+    again = {"result": "success", "signals": [{"verdict": "rework"}]}
+    assert goes(read_line(opened.document), again, station="build").startswith("finish complete")
+    made = export_document(opened.document, "flux")
+    assert native.parsed_value(made.text)["stages"][0]["maxRetries"] == 0

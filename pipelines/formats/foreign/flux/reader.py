@@ -15,9 +15,8 @@ from pipelines.formats.foreign.carrier import (
     text_or_none,
     unread_parts,
 )
+from pipelines.formats.foreign.flux.gate_rules import check_group_or_none
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
-from pipelines.routing.document.checks import ACTIONS, OPERATORS, SEVERITIES
 
 PRESET: Final = "flux"
 WAYS: Final = (("onPass", "pass"), ("onFail", "fail"), ("fallback", "blocked"))
@@ -26,9 +25,12 @@ BLOCKED: Final = ("blocked", "__blocked__")
 META_ROUTE: Final = "__meta_route__"
 JOINED: Final = "_parallel_complete"
 MODES: Final = {"auto": "auto", "rules": "auto", "hold": "manual", "manual": "manual", "skip": "skip"}
+TYPES: Final = ("sequential", "parallel", "loop")
 LIMITS: Final = {"timeoutSec": "max_timeout", "maxRetries": "max_retries"}
+LEAST: Final = {"timeoutSec": 1, "maxRetries": 0}
 READ_OF_STAGE: Final = ("name", "onPass", "onFail", "fallback", "rules", "gateMode", *LIMITS)
 USUAL_ITERATIONS: Final = 10
+MOST_SECONDS: Final = 10**7 - 1
 
 
 class Playbook:
@@ -172,10 +174,18 @@ def _stage_stations(stage: Mapping[str, Any], place: str, book: Playbook) -> lis
     """The stage, and before it the children that run side by side."""
     identity = str(stage["id"])
     key, children = book.keys[identity], book.parallel_children(place, stage)
+    if (kind := stage.get("type", TYPES[0])) not in TYPES:
+        message = _("%(type)s is no type of a stage: it is read as sequential", type=shortened_json(kind))
+        book.carrier.note_loss(f"{place}.type", message)
     child_stations = []
     for at, child in children:
         if text_or_none(child.get("id")) not in book.keys:
             continue  # refused
+        for name in ("onPass", "onFail", "fallback", "rules", "gateMode"):
+            if child.get(name):
+                book.carrier.note_loss(
+                    f"{at}.{name}", "a child only works: its stage says where the task goes"
+                )
         rule = {"id": book.carrier.claim_rule_id(f"{child.get('id')}-done", "rule"), "to": key}
         child_stations.append(_station_document(child, at, book, book.keys[str(child.get("id"))], [rule]))
     # A branch without ways of its own ends at the stage that joins it.
@@ -210,8 +220,15 @@ def _station_document(
     limits = {
         ours: most
         for field, ours in LIMITS.items()
-        if type(most := stage.get(field)) is int and 0 < most < 10**7
+        if (
+            most := book.carrier.whole_number_or_loss(
+                stage.get(field), f"{place}.{field}", LEAST[field], MOST_SECONDS
+            )
+        )
+        is not None
     }
+    # A loop looks at no rules of a gate, so they are only kept.
+    read = [name for name in READ_OF_STAGE if name != "rules" or stage.get("type") != "loop"]
     return {
         "key": key,
         "name": label[:1].upper() + label[1:],
@@ -220,7 +237,7 @@ def _station_document(
         ),
         **({"limits": limits} if limits else {}),
         "rules": station_rules,
-        **unread_parts(stage, READ_OF_STAGE),
+        **unread_parts(stage, read),
     }
 
 
@@ -299,7 +316,17 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
 def _add_gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Json) -> None:
     """Its gate rules are checks of a gate of the station (D15, D18)."""
     rules, mode = stage.get("rules"), stage.get("gateMode")
-    checks = _check_group_or_none(rules, f"{place}.rules", book.carrier) if rules else None
+    if mode not in (None, "") and str(mode) not in MODES:
+        book.carrier.note_fault(
+            f"{place}.gateMode",
+            _("%(mode)s is no mode of a gate", mode=shortened_json(mode)),
+            f"it is {', '.join(MODES)}",
+        )
+        return
+    if rules and stage.get("type") == "loop":
+        book.carrier.note_loss(f"{place}.rules", "a loop looks at no rules there, so nothing is checked here")
+        rules = None
+    checks = check_group_or_none(rules, f"{place}.rules", book.carrier) if rules else None
     if checks is None and MODES.get(str(mode)) in (None, "auto"):
         return
     # 57 characters and “-rules” fit into a key, which has 64.
@@ -311,71 +338,3 @@ def _add_gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Jso
         book.carrier.note_loss(f"{place}.rules", "a gate that always asks, or never, looks at no rules")
     book.gates.append(gate)
     station["gate"] = gate["key"]
-
-
-def _check_group_or_none(rules: Any, path: str, carrier: Carrier) -> Json | None:
-    """A list, all of which have to hold, or `{logic, rules}`."""
-    logic = "all"
-    if isinstance(rules, Mapping):
-        logic = "any" if str(rules.get("logic", "AND")).upper() == "OR" else "all"
-        rules, path = rules.get("rules"), f"{path}.rules"
-    members = []
-    for at, rule in objects_in_list(carrier, rules, path):
-        check = (
-            _check_group_or_none(rule, at, carrier)
-            if "logic" in rule
-            else _check_document_or_none(rule, at, carrier)
-        )
-        if check is not None:
-            members.append(check)
-    return {logic: members} if members else None
-
-
-def _check_document_or_none(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
-    operator, severity = text_or_none(rule.get("operator")), text_or_none(rule.get("severity", "required"))
-    if operator not in OPERATORS:
-        carrier.note_fault(
-            f"{at}.operator",
-            _("%(operator)s is no operator of a gate rule", operator=shortened_json(operator)),
-        )
-        return None
-    if severity not in SEVERITIES:
-        carrier.note_fault(f"{at}.severity", "has to be warn, required or block")
-        return None
-    action = text_or_none(rule.get("onFail", "hold"))
-    if action not in ACTIONS:
-        # Real playbooks write a target there (T10).
-        carrier.note_loss(
-            f"{at}.onFail",
-            _("%(action)s is no action: the task is held for a person", action=shortened_json(action)),
-        )
-        action = "hold"
-    field = str(rule.get("field") or "")
-    if not field:
-        carrier.note_fault(f"{at}.field", "is missing")
-        return None
-    if not _is_known_field(field):
-        carrier.note_loss(f"{at}.field", _("“%(field)s” is looked for in the output", field=field[:80]))
-        field = f"output.{field}"
-    if text_or_none(rule.get("field")) == "meta.duration_sec":
-        carrier.note_loss(
-            f"{at}.field",
-            "no result document has this field (it is timing.duration_sec): the rule always fails",
-        )
-    if field == "run.attempt" and operator == "greater_than":
-        carrier.note_loss(
-            f"{at}.operator", "read as it is written, this fails at every attempt up to the number"
-        )
-    return {
-        "field": field,
-        "operator": operator,
-        **({"value": rule.get("value")} if operator != "exists" else {}),
-        "severity": severity,
-        "action": action,
-        **({"label": str(rule["label"])} if rule.get("label") else {}),
-    }
-
-
-def _is_known_field(field: str) -> bool:
-    family, dot, rest = field.partition(".")
-    return field in ALIASES or field in SINGLE or field in USAGE or bool(dot and rest and family in FAMILIES)

@@ -103,7 +103,7 @@ def _stage_document(
     made: Json = {**stored, "id": original_name(station)}
     made["skill"] = skill
     limits = station.get("limits") or {}
-    made |= {field: round(limits[ours]) for field, ours in LIMITS.items() if limits.get(ours)}
+    made |= {field: round(limits[ours]) for field, ours in LIMITS.items() if limits.get(ours) is not None}
     # The ways of a loop are its own, and were kept.
     for way, verdict in WAYS if stored.get("type") != "loop" else WAYS[2:]:
         ways = (
