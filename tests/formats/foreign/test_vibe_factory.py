@@ -136,6 +136,46 @@ def test_C30_max_retries_counts_the_first_visit_and_revisits_are_kept() -> None:
     assert (rule.max_visits, rule.max_retries, rule.allow_revisit) == (3, None, True)
 
 
+@pytest.mark.parametrize(("said", "most"), [("BigInt(2)", 2), (0, 0), ("3", 3)])
+def test_C30_max_retries_is_read_however_it_is_written(said: Any, most: int) -> None:
+    opened = document_import.import_document(workflow({"condition_type": "failure", "max_retries": said}))
+    line = read_line(opened.document)
+    [rule] = line.station("build-test").rules
+    assert rule.max_visits == most
+    answer = goes(line, {"result": "failure"}, station="build-test", visits={"build-test": 1})
+    assert answer.startswith("move ship-it") is (most > 0), answer
+    made = export_document(opened.document, "vibe-factory")
+    assert not made.losses and json.loads(made.text)["transitions"][0]["max_retries"] == most
+
+
+def test_C30_what_is_no_number_of_visits_is_told() -> None:
+    _line, losses = read(workflow({"condition_type": "failure", "max_retries": 2.5, "allow_revisit": "yes"}))
+    assert any("transitions[0].max_retries" in loss and "counts for nothing" in loss for loss in losses)
+    assert any("transitions[0].allow_revisit" in loss and "is read as false" in loss for loss in losses)
+
+
+def test_a_database_writes_true_as_1() -> None:
+    ends = [*STATIONS[:2], {**STATIONS[2], "is_terminator": 1}]
+    line, losses = read(workflow({"target_station_id": "s3", "allow_revisit": 1}, stations=ends))
+    assert (line.station("build-test").rules[0].allow_revisit, [end.key for end in line.ends][:1]) == (
+        True,
+        ["done"],
+    )
+    first = [{**STATIONS[1], "is_terminator": True}, *STATIONS[:1]]
+    _line, losses = read(workflow(stations=first))
+    assert any("stations[0].is_terminator" in loss and "is no end here" in loss for loss in losses)
+
+
+def test_an_id_that_is_there_twice_is_refused_at_its_place() -> None:
+    [problem] = refused(workflow(stations=[*STATIONS, STATIONS[0]]))
+    assert 'stations[3].id: "s2" is there twice' in problem
+
+
+def test_C8_a_key_with_a_control_character_is_a_key() -> None:
+    assert way({"key": "a\tb", "value": 1}, {"a\tb": 1})
+    assert not way({"key": "a\tb", "value": 1}, {"a": 1})
+
+
 def test_words_of_the_editor_are_read_and_told() -> None:
     line, losses = read(workflow({"condition_type": "on_tests_fail"}))
     assert goes(line, {"result": "failure"}, station="build-test").startswith("move ship-it")

@@ -47,6 +47,15 @@ NUMBERS: Final = (
     "only numbers have an order here: nothing, true and “3” are neither less nor greater than a number"
 )
 PLACES: Final = "a variable does not look into texts here, nor at the length of texts and lists"
+INHERITED: Final = frozenset(
+    (
+        *("constructor", "__proto__", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
+        *("toLocaleString", "toString", "valueOf", "__defineGetter__", "__defineSetter__"),
+        *("__lookupGetter__", "__lookupSetter__"),
+    )
+)
+"""What every object has in JavaScript."""
+INHERITS: Final = "a variable has no members here that nobody gave it, such as “constructor”"
 PRECISE: Final = 10**15
 """From here on numbers are rounded there."""
 
@@ -136,6 +145,8 @@ def _variable_path(logic: Any, different: list[str]) -> str:
     steps = name.split(".")
     if any(step == "length" or _INDEX.fullmatch(step) for step in steps):
         different.append(PLACES)
+    if not INHERITED.isdisjoint(steps):
+        different.append(INHERITS)
     return name if len(steps) == 1 and _PLAIN.fullmatch(name) else f"${''.join(map(_path_step, steps))}"
 
 

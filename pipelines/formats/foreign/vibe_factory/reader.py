@@ -11,6 +11,7 @@ from pipelines.formats.foreign.carrier import (
     Json,
     key_slug,
     manual_work,
+    note_repeated_ids,
     objects_in_list,
     shortened_json,
     text_or_none,
@@ -20,6 +21,7 @@ from pipelines.formats.foreign.paths import path_for_key
 from pipelines.formats.foreign.vibe_factory.json_logic import InexpressibleLogic, is_json_logic
 from pipelines.formats.foreign.vibe_factory.json_logic import logic_condition as of_json_logic
 from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.values import is_number
 from pipelines.routing.basics.wording import Wording as _
 
 PRESET: Final = "vibe-factory"
@@ -49,21 +51,24 @@ _NUMBER = re.compile(r"\D*(-?\d+)")
 
 
 def read_workflow(document: Mapping[str, Any], carrier: Carrier) -> Json:
-    of_workflow = document.get("workflow")
-    head: Mapping[str, Any] = of_workflow if isinstance(of_workflow, Mapping) else document
+    head = carrier.object_or_loss(document.get("workflow"), "workflow") or document
     name = str(head.get("name") or "Workflow")
     listed = objects_in_list(carrier, document.get("stations"), "stations")
     ordered = sorted(
         listed, key=lambda entry: _number_or_default(entry[1].get("position"), listed.index(entry))
     )
+    note_repeated_ids(listed, carrier)
     where = "transitions" if "transitions" in document else "station_transitions"
     transitions = objects_in_list(carrier, document.get(where), where)
     terminators = {
-        # A task starts at the first station, so it is never an end.
         str(station.get("id"))
-        for place, station in ordered[1:]
-        if _is_true(station.get("is_terminator"))
+        for place, station in ordered
+        if _is_true_or_loss(station.get("is_terminator"), f"{place}.is_terminator", carrier)
     }
+    if ordered and (first := str(ordered[0][1].get("id"))) in terminators:
+        terminators.remove(first)
+        message = "a task starts at the first station, which is no end here"
+        carrier.note_loss(f"{ordered[0][0]}.is_terminator", message)
     keys = {
         str(station.get("id")): carrier.claim_key(station.get("name") or station.get("id"), "station")
         for _place, station in ordered
@@ -187,16 +192,22 @@ def _rule_document_or_none(
             "it is always, success, failure or conditional",
         )
         return None
-    most = transition.get("max_retries")
+    most = carrier.whole_number_or_loss(
+        _number_or_value(transition.get("max_retries")), f"{at}.max_retries", least=0
+    )
     return {
         "id": carrier.claim_rule_id(label or f"{kind or 'always'}-to-{target}", "rule"),
         **({"label": str(label)} if label else {}),
         **({"when": when} if when else {}),
         "to": target,
         **({"gates": [REVIEW["key"]]} if identity in terminators else {}),
-        **({"allow_revisit": True} if _is_true(transition.get("allow_revisit")) else {}),
+        **(
+            {"allow_revisit": True}
+            if _is_true_or_loss(transition.get("allow_revisit"), f"{at}.allow_revisit", carrier)
+            else {}
+        ),
         # That system counts entries, the first one included (C30).
-        **({"max_visits": most} if type(most) is int and most > 0 else {}),
+        **({"max_visits": most} if most is not None else {}),
         **unread_parts(transition, READ_OF_TRANSITION),
     }
 
@@ -295,18 +306,33 @@ def _output_keys(document: Any, at: str, carrier: Carrier) -> list[str]:
             carrier.note_loss(at, _("is no list, so no output is asked for: %(fault)s", fault=fault.message))
             return []
     if not isinstance(document, list):
+        if document:
+            message = _("%(value)s is no list, so no output is asked for", value=shortened_json(document))
+            carrier.note_loss(at, message)
         return []
     return list(dict.fromkeys(key.strip() for key in document if isinstance(key, str) and key.strip()))
 
 
-def _number_or_default(document: Any, otherwise: int) -> int:
-    """Return the number in a document: of `BigInt(3), // …` it is 3."""
-    # Not isinstance: true is an int to Python, too
-    if type(document) is int:
-        return document
+def _number_or_default(document: Any, otherwise: int) -> Any:
+    number = _number_or_value(document)
+    return number if is_number(number) else otherwise
+
+
+def _number_or_value(document: Any) -> Any:
+    """Return the number in a text: of `BigInt(3), // …` it is 3; else the value itself."""
     match = _NUMBER.match(document) if isinstance(document, str) else None
-    return int(match[1]) if match and len(match[1]) < 12 else otherwise
+    return int(match[1]) if match and len(match[1]) < 12 else document
 
 
-def _is_true(document: Any) -> bool:
-    return document is True or (isinstance(document, str) and document.lstrip().lower().startswith("true"))
+def _is_true_or_loss(document: Any, at: str, carrier: Carrier) -> bool:
+    """A database may write 1 for true."""
+    word = document.strip().lower() if isinstance(document, str) else document
+    if (
+        word is True
+        or (type(word) is int and word == 1)
+        or (isinstance(word, str) and word.startswith("true"))
+    ):
+        return True
+    if word and not (isinstance(word, str) and word.startswith("false")):
+        carrier.note_loss(at, _("%(value)s is read as false", value=shortened_json(document)))
+    return False

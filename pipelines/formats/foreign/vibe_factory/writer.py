@@ -107,7 +107,7 @@ def _transition_document_or_none(
         # There the greatest priority comes first (C29).
         "priority": -place,
         **({"allow_revisit": True} if rule.get("allow_revisit") else {}),
-        **({"max_retries": rule["max_visits"]} if rule.get("max_visits") else {}),
+        **({"max_retries": rule["max_visits"]} if rule.get("max_visits") is not None else {}),
     }
 
 
