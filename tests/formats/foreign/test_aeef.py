@@ -139,6 +139,7 @@ def test_E2_the_second_owner_of_a_state_stands_beside_the_first() -> None:
         ({"$id": "https://aeef.ai/schemas/agent-contract.schema.json"}, "a schema of AEEF"),
         ({"transitions": [{"from": "A", "to": 5, "requires": []}]}, "transitions[0].to"),
         ({"transitions": [{"from": "A", "to": "B", "requires": [5]}]}, "transitions[0].requires"),
+        ({"transitions": [{"from": "A", "to": "B", "failure_type": ["x"]}]}, "transitions[0].failure_type"),
         ({"stage_history": []}, "names no state"),
         ({"agents": [{"agent_id": ""}]}, "agents[0].agent_id"),
     ],

@@ -271,6 +271,22 @@ def test_B12_a_label_goes_where_the_first_branch_that_takes_it_goes() -> None:
     assert [str(found) for found in lint_line(line) if found.severity == "error"] == []
 
 
+def test_B19_what_is_no_number_of_retries_and_no_transition_is_told() -> None:
+    _line, losses = read(chain(retry_on_failure="3"))
+    assert any("tasks[0].retry_on_failure" in loss and "counts for nothing" in loss for loss in losses)
+    _line, losses = read(chain(transition=[branch("default")]))
+    assert any("tasks[0].transition" in loss and "is no object" in loss for loss in losses)
+    _line, losses = read(chain(branch("default", compose="override")))
+    assert any("branches[0].compose" in loss and "is no object" in loss for loss in losses)
+
+
+def test_what_a_transition_says_besides_is_kept_and_comes_back() -> None:
+    said = {"branches": [branch("default", "end")], "description": "why"}
+    opened = document_import.import_document(chain(transition=said))
+    made = export_document(opened.document, "contenox")
+    assert not made.losses and json.loads(made.text)["tasks"][0]["transition"]["description"] == "why"
+
+
 def test_what_has_no_id_is_said() -> None:
     text = json.dumps({"description": "Say it", "tasks": [{"handler": "noop"}]})
     assert [loss for loss in read(text)[1] if "is missing" in loss] == [

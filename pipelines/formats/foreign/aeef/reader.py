@@ -274,7 +274,7 @@ def _rule_document(way: StateTransition, key: str, keys: Mapping[str, str], carr
         "when": when,
         # The stage whose gate failed, whichever it was (E12).
         "to": "@origin" if back else keys[to],
-        **({"max_retries": way.most} if way.most else {}),
+        **({"max_retries": way.most} if way.most is not None else {}),
         **({"extra": extra} if extra else {}),
     }
 

@@ -87,15 +87,18 @@ def _declared_transition(
     for state, field_of in ((source, "agent"), (target, "target_agent")):
         if agent := text_or_none(transition.get(field_of)):
             owners.setdefault(state, agent)
-    failure, most = transition.get("failure_type"), transition.get("max")
+    failure = transition.get("failure_type") or ""
+    if not isinstance(failure, str):
+        # Without it the transition would be that of every failure
+        carrier.note_fault(f"{at}.failure_type", _("%(value)s is no text", value=shortened_json(failure)))
+        return
     yield StateTransition(
         at,
         source,
         target,
         _requirements_by_name(transition.get("requires"), f"{at}.requires", carrier),
-        failure=failure if isinstance(failure, str) else "",
-        # `type`, not isinstance: true is no number.
-        most=most if type(most) is int and most > 0 else None,
+        failure=failure,
+        most=carrier.whole_number_or_loss(transition.get("max"), f"{at}.max", least=0),
         # As text: a list or an object cannot be looked up.
         passed=PASSES.get(str(transition.get("result"))),
         name=text_or_none(transition.get("id")) or "",

@@ -93,7 +93,7 @@ def _station_transitions(
             **({"requires": requires} if requires else {}),
             **({"failure_type": failure} if isinstance(failure, str) and failure else {}),
             **_result_unless_implied(source, target, failure, inner),
-            **({"max": rule["max_retries"]} if rule.get("max_retries") else {}),
+            **({"max": rule["max_retries"]} if rule.get("max_retries") is not None else {}),
         }
 
 

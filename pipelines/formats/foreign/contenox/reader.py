@@ -45,10 +45,10 @@ OPERATORS: Final = {
 }
 READ_OF_TASK: Final = (
     "prompt_template",
-    "transition",
     "retry_on_failure",
     "timeout",
 )
+READ_OF_TRANSITION: Final = ("on_failure", "branches")
 READ_OF_BRANCH: Final = ("operator", "when", "goto", "compose")
 JSON_PATH: Final = "json_path:"
 # 3-5, or -1.5 - 2: here the bounds of a range stand around a comma.
@@ -99,21 +99,23 @@ def _station_document(task: Mapping[str, Any], place: str, chain: Chain, carrier
     key = chain.keys[identity]
     rules = _rule_documents(task, place, key, chain.keys, carrier)
     limit = _seconds_or_none(task.get("timeout"), f"{place}.timeout", carrier)
+    transition = task.get("transition")
+    unread = unread_parts(transition, READ_OF_TRANSITION) if isinstance(transition, Mapping) else {}
     return {
         "key": key,
         "name": _title_text(identity),
         "work": work_document(task, place, _title_text(identity), rules, chain, carrier),
         **({"limits": {"max_timeout": limit}} if limit else {}),
         "rules": rules,
-        **unread_parts(task, READ_OF_TASK),
+        # What nobody reads of the transition is kept in its place, so that an export has it.
+        **unread_parts({**task, "transition": unread.get("extra")}, READ_OF_TASK),
     }
 
 
 def _rule_documents(
     task: Mapping[str, Any], place: str, key: str, keys: Mapping[str, str], carrier: Carrier
 ) -> list[Json]:
-    transition = task.get("transition")
-    transition = transition if isinstance(transition, Mapping) else {}
+    transition = carrier.object_or_loss(task.get("transition"), f"{place}.transition")
     rules = _failure_rules(task, transition, place, key, keys, carrier)
     branches = objects_in_list(carrier, transition.get("branches"), f"{place}.transition.branches")
     last = [entry for entry in branches if entry[1].get("operator") == "default"]
@@ -161,7 +163,8 @@ def _failure_rules(
     carrier: Carrier,
 ) -> list[Json]:
     """A failing handler never reaches a branch: after its retries it goes to `on_failure`, or the chain fails (B19)."""
-    again, after = task.get("retry_on_failure") or 0, transition.get("on_failure") or ""
+    again = carrier.whole_number_or_loss(task.get("retry_on_failure"), f"{place}.retry_on_failure", least=0)
+    after = transition.get("on_failure") or ""
     target = "failed"
     if after:
         if text_or_none(after) is None or after not in keys:
@@ -170,7 +173,7 @@ def _failure_rules(
             )
             return []
         target = keys[after]
-    if type(again) is int and again > 0:
+    if again:
         retry = {
             "id": carrier.claim_rule_id(f"{key}-retry", "rule"),
             "label": "Retry",
@@ -275,7 +278,8 @@ def output_test_or_none(operator: str, expected: Any, at: str, carrier: Carrier)
 def _compose_document_or_none(
     compose: Any, at: str, keys: Mapping[str, str], carrier: Carrier
 ) -> Json | None:
-    if not isinstance(compose, Mapping) or not compose:
+    compose = carrier.object_or_loss(compose, at)
+    if not compose:
         return None
     name, strategy = compose.get("with_var"), str(compose.get("strategy") or "override")
     if not isinstance(name, str) or not name:

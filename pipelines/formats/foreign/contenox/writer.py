@@ -77,7 +77,7 @@ def _task_document(station: Json, names: Mapping[str, str]) -> Json:
         **({"prompt_template": prompt} if prompt else {}),
         # From 1e6 on `g` writes an exponent, which is no duration there.
         **({"timeout": f"{limit:g}s" if limit < 1e6 else f"{int(limit)}s"} if limit else {}),
-        **_transition_document(station, names),
+        **_transition_document(station, names, stored.get("transition")),
     }
 
 
@@ -96,9 +96,10 @@ def _config_document(work: Json, stored: Any) -> Json:
     return {"execute_config": {**rest, **model_settings}}
 
 
-def _transition_document(station: Json, names: Mapping[str, str]) -> Json:
+def _transition_document(station: Json, names: Mapping[str, str], stored: Any) -> Json:
+    """`stored`: what the original says of the transition besides."""
     rules = list(station.get("rules") or [])
-    made: Json = {}
+    made: Json = dict(stored) if isinstance(stored, Mapping) else {}
     around: Json = {}
     # A retry and `on_failure` are read as the first rule (B19).
     if rules and rules[0].get("when") == FAILED and isinstance(rules[0]["to"], str):
