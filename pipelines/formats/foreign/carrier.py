@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.values import whole_number_or_none
 from pipelines.routing.basics.wording import Wording as _
@@ -27,6 +26,24 @@ MAX_KEY = 48
 
 
 @dataclass
+class KeyPool:
+    """Keys that are used, each once."""
+
+    used_keys: set[str]
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def claim(self, stem: str) -> str:
+        """Return `stem`, else `stem-2`, `stem-3` …: the first that is free, which is used then."""
+        key, number = stem, self._numbers.get(stem, 2)
+        while key in self.used_keys:
+            key, number = f"{stem}-{number}", number + 1
+        # Numbers below were used already: thousands of one name would be tried again and again
+        self._numbers[stem] = number
+        self.used_keys.add(key)
+        return key
+
+
+@dataclass
 class Carrier:
     """Collector of what one import finds, into which every reader of another system's document writes.
     `losses`: what the native document cannot say, or says differently; with `faults` there is no line. Both
@@ -34,8 +51,9 @@ class Carrier:
 
     losses: list[Problem] = field(default_factory=list)
     faults: list[Problem] = field(default_factory=list)
-    _taken: set[str] = field(default_factory=lambda: set(RESERVED))
-    _ids: set[str] = field(default_factory=set)
+    _keys: KeyPool = field(default_factory=lambda: KeyPool(set(RESERVED)))
+    _rule_ids: KeyPool = field(default_factory=lambda: KeyPool(set()))
+    _gate_keys: KeyPool = field(default_factory=lambda: KeyPool(set()))
 
     def note_loss(self, path: str, message: Any, hint: Any = "") -> None:
         lost = Problem(path, message, hint)
@@ -85,10 +103,13 @@ class Carrier:
 
     def claim_key(self, name: Any, otherwise: str) -> str:
         """A free key for a station or an end, from its name or id."""
-        return _claim_key(name, otherwise, self._taken)
+        return self._keys.claim(key_slug(name, otherwise))
 
     def claim_rule_id(self, name: Any, otherwise: str) -> str:
-        return _claim_key(name, otherwise, self._ids)
+        return self._rule_ids.claim(key_slug(name, otherwise))
+
+    def claim_gate_key(self, name: Any, otherwise: str) -> str:
+        return self._gate_keys.claim(key_slug(name, otherwise))
 
     def escaped_template(self, path: str, text: Any) -> str:
         """`text` as a template; places that this system would not understand stay as they are written."""
@@ -122,12 +143,6 @@ def key_slug(name: Any, otherwise: str) -> str:
     text = _UNFIT.sub("-", str(name).lower() if isinstance(name, str | int) else "")
     # Stripped once more: the cut may leave a hyphen or a dot at the end.
     return text.strip("-._")[:MAX_KEY].rstrip("-._") or otherwise
-
-
-def _claim_key(name: Any, otherwise: str, used_keys: set[str]) -> str:
-    key = first_unused_key(key_slug(name, otherwise), used_keys)
-    used_keys.add(key)
-    return key
 
 
 def shortened_json(value: Any) -> str:

@@ -119,9 +119,21 @@ def test_any_document_is_read_or_refused(document: Any) -> None:
         '{"id": "x", /*' * 20_000,
         '"' + "\\" * 200_000,
         json.dumps({"tasks": [{"handler": "noop", "id": f"t{n}"} for n in range(600)]}),
+        json.dumps(
+            {
+                "tasks": [
+                    {
+                        "id": "t",
+                        "handler": "condition_key",
+                        "valid_conditions": [f"l{n}" for n in range(30_000)],
+                        "transition": {"branches": [{"operator": "default", "goto": "end"}]},
+                    }
+                ]
+            }
+        ),
         json.dumps({"stages": [{"id": "a", "onPass": "a", "rules": {"logic": "OR", "rules": [{}] * 5_000}}]}),
     ],
-    ids=["ten megabytes", "deep", "aliases", "slashes", "comments", "quote", "many", "faults"],
+    ids=["ten megabytes", "deep", "aliases", "slashes", "comments", "quote", "many", "labels", "faults"],
 )
 def test_hostile_documents_are_read_or_refused_soon(text: str) -> None:
     try:

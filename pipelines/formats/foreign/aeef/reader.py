@@ -10,6 +10,7 @@ from typing import Any, Final
 from pipelines.formats.foreign.aeef.contracts import contract_instructions
 from pipelines.formats.foreign.aeef.transitions import REWORK, ROLLBACK, StateTransition, state_transitions
 from pipelines.formats.foreign.carrier import Carrier, Json, key_slug, objects_in_list, unread_parts
+from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.preconditions import METADATA, STANDARD_REQUIREMENTS
@@ -159,9 +160,12 @@ def _line_document(
     gates: dict[str, Json] = {}
     stations = []
     of_agent = {str(agent_contract["agent_id"]): agent_contract for _at, agent_contract in contracts}
+    ways_by_source: dict[str, list[StateTransition]] = {}
+    for way in ways:
+        ways_by_source.setdefault(way.source, []).append(way)
     for state in states:
         if state not in ENDS:
-            own = [way for way in ways if way.source == state]
+            own = ways_by_source.get(state, [])
             second = next((key for key, owned in SECONDS.items() if owned == state and key in of_agent), "")
             first = owners.get(state) or ""
             agents = {"agent": first, "second_agent": second if second != first else ""}
@@ -235,10 +239,13 @@ def _station_document(
     of_stage = keys.get(REWORKS.get(state.removeprefix(REWORK), "")) if state.startswith(REWORK) else None
     gate, metadata = _add_gate_and_required_metadata(state, own, gates)
     rules: list[Json] = []
+    written: set[str] = set()
     for way in own:
-        made = _rule_document(way, key, keys, carrier)
-        if all((existing["when"], existing["to"]) != (made["when"], made["to"]) for existing in rules):
-            rules.append(made)
+        rule = _rule_document(way, key, keys, carrier)
+        meaning = jsontext.dumps([rule["when"], rule["to"]])
+        if meaning not in written:
+            rules.append(rule)
+        written.add(meaning)
     if not own:
         # Nothing says what follows.
         to = "@origin" if state.startswith(REWORK) else "completed"
@@ -302,7 +309,7 @@ def _add_gate_and_required_metadata(
     key = key_slug(number or f"gate-of-{state}", "gate")
     while key in gates:
         key = f"{key}-{key_slug(state, 'gate')}"
-    once = [check for place, check in enumerate(checks) if check not in checks[:place]]
+    once = list({jsontext.dumps(check): check for check in checks}.values())
     label = number.replace("_", " ").capitalize() if number else f"Gate of {state}"
     # With checks they decide; of criteria that nothing states, a person.
     how: Json = {"mode": "auto", "checks": {"all": once}} if once else {"mode": "manual"}

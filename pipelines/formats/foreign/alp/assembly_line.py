@@ -8,13 +8,11 @@ from typing import Any, Final
 from pipelines.formats.foreign.carrier import (
     Carrier,
     Json,
-    key_slug,
     note_repeated_ids,
     objects_in_list,
     shortened_json,
     text_or_none,
 )
-from pipelines.routing.basics.keys import first_unused_key
 from pipelines.routing.basics.wording import Wording as _
 
 # What real lines name where no station has that name (T4).
@@ -47,6 +45,9 @@ class AssemblyLine:
         self.of_rules = "transitionRules" if "transitionRules" in document else "transitions"
         self.stations = objects_in_list(carrier, document.get(self.part), self.part)
         self.rules = objects_in_list(carrier, document.get(self.of_rules), self.of_rules)
+        self._rules_by_source: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+        for at, rule in self.rules:
+            self._rules_by_source.setdefault(str(first_named_value(rule, FROM)), []).append((at, rule))
         self.gates = objects_in_list(carrier, document.get("gates"), "gates")
         self.keys = {
             str(station.get("id")): carrier.claim_key(station.get("id") or station.get("name"), "station")
@@ -56,9 +57,8 @@ class AssemblyLine:
         note_repeated_ids(self.gates, carrier)
         self.gate_keys: dict[str, str] = {}
         for number, (_place, gate) in enumerate(self.gates, start=1):
-            key = key_slug(gate.get("id"), f"gate-{number}")
             # Two ids may differ only in what a key cannot say
-            self.gate_keys[str(gate.get("id"))] = first_unused_key(key, set(self.gate_keys.values()))
+            self.gate_keys[str(gate.get("id"))] = carrier.claim_gate_key(gate.get("id"), f"gate-{number}")
         self.sinks = {
             str(station.get("id"))
             # Tasks start at the first station, so it is never an end.
@@ -76,7 +76,7 @@ class AssemblyLine:
 
     def rules_from(self, identity: str) -> list[tuple[str, Mapping[str, Any]]]:
         """Its rules, with their places."""
-        return [(at, rule) for at, rule in self.rules if str(first_named_value(rule, FROM)) == identity]
+        return self._rules_by_source.get(identity, [])
 
     def target_key_or_fault(self, document: Any, path: str) -> str | None:
         identity = document.get("toStationId") if isinstance(document, Mapping) else document

@@ -114,12 +114,14 @@ def _station_documents(line: AssemblyLine) -> list[Json]:
 
 def _end_documents(line: AssemblyLine, stations: list[Json]) -> list[Json]:
     """Stations where nothing works and nothing leads on: failed, if only failures and cancellations lead there (T5)."""
-    rules = [rule for station in stations for rule in station["rules"]]
+    results_by_target: dict[str, set[str]] = {}
+    for rule in (rule for station in stations for rule in station["rules"]):
+        results_by_target.setdefault(rule["to"], set()).add(str(rule.get("when", {}).get("result")))
     ends = []
     for index, (_place, station) in enumerate(line.stations):
         if (identity := str(station.get("id"))) in line.sinks:
             key = line.keys[identity]
-            results = {str(rule.get("when", {}).get("result")) for rule in rules if rule["to"] == key}
+            results = results_by_target.get(key, set())
             # The dialect has no ends: what leads there says which kind it is
             kind = "failed" if results and results <= {"failure", "cancelled"} else "completed"
             extra = {**unread_parts(station, ("name",)).get("extra", {}), "place": index}

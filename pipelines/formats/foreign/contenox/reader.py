@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.carrier import (
@@ -51,6 +51,8 @@ READ_OF_TASK: Final = (
 READ_OF_TRANSITION: Final = ("on_failure", "branches")
 READ_OF_BRANCH: Final = ("operator", "when", "goto", "compose")
 JSON_PATH: Final = "json_path:"
+MOST_LABELS: Final = 1_000
+"""Of one task: each is compared with each branch."""
 # 3-5, or -1.5 - 2: here the bounds of a range stand around a comma.
 _RANGE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*-\s*(-?\d+(?:\.\d+)?)\s*")
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns))+")
@@ -123,8 +125,13 @@ def _rule_documents(
     if last and others and branches.index(last[0]) < branches.index(others[-1]):
         # Their engine asks it last wherever it stands (T1).
         carrier.note_loss(last[0][0], "“default” is asked last there, so it stands last here")
-    _add_label_branches(task_labels(task), others, last)
-    for at, branch in [*others, *last]:
+    labels = task_labels(task)
+    if len(labels) > MOST_LABELS:
+        carrier.note_fault(
+            f"{place}.valid_conditions", _("has more than %(most)s members", most=f"{MOST_LABELS:,}")
+        )
+        return []
+    for at, branch in _with_label_branches(labels, others, last):
         rule = _branch_rule_or_none(branch, at, key, keys, carrier)
         if rule is not None:
             rules.append(rule)
@@ -135,15 +142,19 @@ Branch = tuple[str, Mapping[str, Any]]
 """With its place."""
 
 
-def _add_label_branches(labels: Iterable[str], others: list[Branch], last: list[Branch]) -> None:
-    """Give each word that may be chosen a branch of its own, before the first that takes it, else that of the default:
-    any other answer is a failure (B12)."""
+def _with_label_branches(labels: Iterable[str], others: list[Branch], last: list[Branch]) -> Iterator[Branch]:
+    """Yield the branches with one for each word that may be chosen, before the first that takes it, else that of the
+    default: any other answer is a failure (B12)."""
+    added: dict[int, list[Branch]] = {}
     for label in dict.fromkeys(labels):
         takers = (index for index, (_at, branch) in enumerate(others) if _accepts_label(branch, label))
         index = next(takers, len(others))
         for at, branch in [*others[index : index + 1], *last][:1]:
             if branch.get("operator") != "equals":
-                others.insert(index, (at, {**branch, "operator": "equals", "when": label}))
+                added.setdefault(index, []).append((at, {**branch, "operator": "equals", "when": label}))
+    for index, branch_entry in enumerate(others):
+        yield from (*added.get(index, ()), branch_entry)
+    yield from (*added.get(len(others), ()), *last)
 
 
 def _accepts_label(branch: Mapping[str, Any], label: str) -> bool:
