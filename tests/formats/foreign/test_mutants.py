@@ -112,8 +112,8 @@ def test_a_document_with_something_wrong_is_read_or_refused(dialect: str) -> Non
 
 
 def written_back(dialect: str, count: int, seed: int) -> int:
-    """How many could be read: each comes back in its own form with nothing lost but times of creation and malformed
-    values that nothing reads, which are one loss."""
+    """How many could be read: each comes back in its own form with nothing lost but malformed values that nothing
+    reads, which are one loss."""
     found = 0
     for text in documents(dialect, count, seed, 0):
         try:

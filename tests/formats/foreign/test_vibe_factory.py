@@ -13,6 +13,7 @@ from pipelines.formats.foreign.document_export import export_document
 from pipelines.formats.foreign.vibe_factory.reader import _condition_of_text_or_none
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
+from tests.formats.foreign.round_trip import back_and_forth
 from tests.routing.support import goes
 
 STATIONS = [
@@ -152,6 +153,17 @@ def test_C30_what_is_no_number_of_visits_is_told() -> None:
     _line, losses = read(workflow({"condition_type": "failure", "max_retries": 2.5, "allow_revisit": "yes"}))
     assert any("transitions[0].max_retries" in loss and "counts for nothing" in loss for loss in losses)
     assert any("transitions[0].allow_revisit" in loss and "is read as false" in loss for loss in losses)
+
+
+def test_rows_of_its_tables_come_back_without_a_loss() -> None:
+    row = {"created_at": "2025-11-08T00:00:00Z", "workflow_id": "w"}
+    stations = [{**STATIONS[1], **row, "is_terminator": False}, {**STATIONS[0], **row, "is_terminator": 0}]
+    text = workflow({**row, "condition_type": "success"}, stations=stations)
+    opened = document_import.import_document(text)
+    back_and_forth(opened)
+    made = json.loads(export_document(opened.document, "vibe-factory").text)
+    assert [station["is_terminator"] for station in made["stations"]] == [False, 0]
+    assert made["transitions"][0]["created_at"] == row["created_at"]
 
 
 def test_a_database_writes_true_as_1() -> None:

@@ -63,7 +63,10 @@ def _station_without_rule_added_by_reader(station: Json) -> Json:
 
 
 def _station_document(station: Json, position: int, ids: Mapping[str, str], workflow: str) -> Json:
-    stored = stored_extra(station, "position", "is_terminator")
+    stored = stored_extra(station, "position")
+    # What was an end and is a station now must not come back as an end; the first station never is one.
+    if position > 1 and stored.get("is_terminator"):
+        del stored["is_terminator"]
     _system, prompt = system_and_prompt(station["work"])
     if prompt and prompt == stored.get("description"):
         prompt = ""
@@ -99,7 +102,7 @@ def _transition_document_or_none(
         return None
     return {
         "workflow_id": workflow,
-        **stored_extra(rule, "condition_type", "condition_value", "created_at", "priority"),
+        **stored_extra(rule, "condition_type", "condition_value", "priority"),
         "source_station_id": ids[station["key"]],
         "target_station_id": ids[target],
         **({"label": rule["label"]} if rule.get("label") else {}),
