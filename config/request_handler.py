@@ -95,7 +95,7 @@ class SingleThreadHandler(ASGIHandler):
         path = str(scope["path"]).removeprefix(scope.get("root_path", ""))
         # Runners call often and much alike: several calls are answered by one transaction
         if scope["method"] == "POST" and path.startswith(RUNNERS):
-            await self._answer_a_runner(path, scope, receive, send)
+            await self._answer_runner_call(path, scope, receive, send)
             return
         thread = self._take_thread()
         try:
@@ -104,7 +104,7 @@ class SingleThreadHandler(ASGIHandler):
         finally:
             self._return_thread(thread)
 
-    async def _answer_a_runner(self, path: str, scope: Any, receive: Any, send: Any) -> None:
+    async def _answer_runner_call(self, path: str, scope: Any, receive: Any, send: Any) -> None:
         """Answer the call of a runner. Its work is done even if the runner has hung up, so nobody listens for
         a disconnect."""
         try:

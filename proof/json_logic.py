@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipelines.formats.foreign.carrier import Carrier
+from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.vibe_factory.json_logic import is_json_logic
 from pipelines.formats.foreign.vibe_factory.reader import NEVER, transition_condition_or_none
 from tests.formats.foreign.test_json_logic import decided, truthy
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
         for rule, data in tries(case):
             taken, losses = decided(rule, data)
             same = "result" in case and taken is truthy(case["result"])
-            never = transition_condition_or_none(rule, "", Carrier()) == NEVER
+            never = transition_condition_or_none(rule, "", ImportNotes()) == NEVER
             counts["cannot be said" if never else "as there" if same else "otherwise"] += 1
             if not same and not losses:
                 silent += 1

@@ -25,7 +25,7 @@ ACTIONS = ("approve", "reject", "send_back", "rework", "abort")
 
 @router.post(GATE, response=GateOut, summary="Decide a gate")
 @action_required("decide", "This token may not decide gates.")
-def decide(
+def decide_gate_visit(
     request: Request,
     task: Task,
     gate: str,

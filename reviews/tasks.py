@@ -23,7 +23,7 @@ from reviews.mail.notices import (
     digest_mail_if_any_unread,
     invitation_mail,
     notice_mail_if_still_open,
-    notification_mail_if_receivable,
+    notification_mail_or_none,
 )
 from reviews.mail.review_mail import compose_mail
 from reviews.models import Digest, Mail, Notice, Notification, Posted
@@ -146,7 +146,7 @@ def deliver_notification(notification_id: int) -> None:
     _deliver_row(
         with_task_and_project_loaded(Notification.objects.select_related("user")),
         notification_id,
-        notification_mail_if_receivable,
+        notification_mail_or_none,
     )
 
 

@@ -52,7 +52,7 @@ def start_everything(rest: list[str]) -> int:
     # A newcomer waits for the first page: the worker draws what pages show, beside it
     _ensure_packages_and_front_end(RUNTIME, drawings=False)
     os.environ["PORT"] = port
-    _become_python_program("manage.py", "up", "--host", host, "--port", port, *rest)
+    _replace_process_with_python_program("manage.py", "up", "--host", host, "--port", port, *rest)
     return 0
 
 
@@ -62,7 +62,7 @@ def development_target(*words: str) -> Target:
     def run_target(rest: list[str]) -> int:
         machine.check_platform()
         _ensure_packages_and_front_end(DEVELOPMENT)
-        _become_python_program(*words, *rest)
+        _replace_process_with_python_program(*words, *rest)
         return 0
 
     return run_target
@@ -81,7 +81,7 @@ def start_runner(rest: list[str]) -> int:
     machine.check_platform()
     with exclusive_setup():
         packages.ensure_packages(RUNTIME)
-    _become_python_program("-m", "pipelines.work.program", *rest)
+    _replace_process_with_python_program("-m", "pipelines.work.program", *rest)
     return 0
 
 
@@ -105,7 +105,7 @@ def _ensure_packages_and_front_end(lock: str, *, drawings: bool = True) -> None:
                 front_end.ensure_drawings()
 
 
-def _become_python_program(*words: str) -> None:
+def _replace_process_with_python_program(*words: str) -> None:
     sys.stdout.flush()
     environment = dict(os.environ)
     # The stations' tools (ruff, pytest, a Node of ours) are found beside the interpreter.

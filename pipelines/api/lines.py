@@ -71,9 +71,9 @@ def change(request: Request, line: Line, payload: LineChange) -> LineOut:
     # Null takes the limit away, and absent leaves it
     if payload.limit is not None:
         limit = payload.limit
-        line_operations.limit_tasks(line, limit.tasks, key=limit.key, over=limit.over, by=by)
+        line_operations.set_limit_of_open_tasks(line, limit.tasks, key=limit.key, over=limit.over, by=by)
     elif "limit" in payload.model_fields_set:
-        line_operations.limit_tasks(line, None, by=by)
+        line_operations.set_limit_of_open_tasks(line, None, by=by)
     return LineOut.of(line)
 
 

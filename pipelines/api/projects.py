@@ -201,7 +201,7 @@ def change(request: Request, project: Project, payload: ProjectChange) -> Projec
         projects.require_second_factor(project, payload.second_factor, by=by)
     # Null takes the limit away, and absent leaves it
     if "month_cost_usd" in payload.model_fields_set:
-        projects.limit_cost(project, payload.month_cost_usd, by=by)
+        projects.set_monthly_cost_limit(project, payload.month_cost_usd, by=by)
     quotas = {name: getattr(payload, name) for name in QUOTA_FIELDS if name in payload.model_fields_set}
     if quotas:
         projects.change_quotas(project, quotas, by=by)

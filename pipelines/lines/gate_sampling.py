@@ -21,7 +21,7 @@ from pipelines.routing.guarantees.guarantee_proofs import prove_guarantees
 MAX_ONE_IN = 100
 
 
-def propose_sample(line: Line, gate: str, one_in: int, *, by: User) -> None:
+def set_gate_sample_in_draft(line: Line, gate: str, one_in: int, *, by: User) -> None:
     """Let the gate ask about one task in `one_in`, in the draft: publishing shows what that changes, proves the
     guarantees again, and is the decision of a person. Raises Forbidden, NotFound (the draft has no such gate),
     Invalid (the line could not be published so, or a guarantee would not be proved any more), Conflict (only a

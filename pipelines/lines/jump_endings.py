@@ -11,7 +11,7 @@ from pipelines.queries import versions
 from pipelines.routing.analysis.lint.checks import silent_jumps
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.document.line import ParsedLine
-from pipelines.routing.sentences.part_names import place as place_of
+from pipelines.routing.sentences.part_names import place_name_for_sentence as place_of
 
 PERIOD = timedelta(days=90)
 MOST = 50

@@ -50,7 +50,7 @@ def rename_line(line: Line, name: str, *, by: User) -> None:
     line.name = name
 
 
-def describe_line(line: Line, *, maintainer: User | None, tags: Sequence[str], by: User) -> None:
+def set_maintainer_and_tags(line: Line, *, maintainer: User | None, tags: Sequence[str], by: User) -> None:
     """Say who answers for a line, a member of its project, and by which tags it is found. Raises Forbidden, Invalid
     (path `maintainer` or `tags`)."""
     access.require_permission(by, "design", line.project)
@@ -90,7 +90,7 @@ def set_archived(line: Line, archived: bool, *, by: User) -> None:
     line.archived_at = stored.archived_at
 
 
-def limit_tasks(line: Line, most: int | None, *, key: str = "", over: str = "", by: User) -> None:
+def set_limit_of_open_tasks(line: Line, most: int | None, *, key: str = "", over: str = "", by: User) -> None:
     """Limit how many tasks of a line may be open at once, or of those with the same `key`, a path over the inputs;
     None: no limit. `over`: what becomes of one more. Tasks that are open count under the key that they started
     with. Raises Forbidden, Invalid (path `limit.…`)."""

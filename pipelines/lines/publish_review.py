@@ -129,7 +129,7 @@ def draft_changes_or_none(line: Line) -> tuple[DocumentChange, ...] | None:
     return version_comparison.compare_documents(*sides).changes
 
 
-def publish_confirmed(line: Line, confirmation: Confirmation, user: User) -> PublishResult:
+def publish_or_request_as_confirmed(line: Line, confirmation: Confirmation, user: User) -> PublishResult:
     """Publish, or ask another designer to, and migrate where that was said. Nothing happens unless all of it was shown
     as it is:
 

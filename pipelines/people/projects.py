@@ -104,7 +104,7 @@ def require_second_factor(project: Project, required: bool, *, by: User) -> None
     project.second_factor = required
 
 
-def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
+def set_monthly_cost_limit(project: Project, most: Decimal | None, *, by: User) -> None:
     """Limit what the runs of a month may cost together, in US dollars; None: no limit. Raises Forbidden,
     Invalid (path `month_cost_usd`)."""
     access.require_permission(by, "settings", project)

@@ -21,7 +21,7 @@ from pipelines.routing.guarantees.protection import ADMIN, MOST_APPROVALS, OWNER
 MOST_NAMES = 20
 
 
-def checked_rules(rules: Protection) -> Protection:
+def checked_protection(rules: Protection) -> Protection:
     """Raises Invalid with the field."""
     if not 0 <= rules.approvals <= MOST_APPROVALS:
         most = f"Enter a number of at most {MOST_APPROVALS}."
@@ -57,7 +57,7 @@ def set_protection(
             rules,
             changed_by=protection_set_by_owner_or_project(repository, include_owner=of_owner).changed_by,
         )
-    rules = checked_rules(rules)
+    rules = checked_protection(rules)
     if rules.changed_by == OWNER:
         _require_owner_rights(of_owner)
         _store_protection(project, rules, place, by, now, owner=project.owner)
@@ -76,7 +76,7 @@ def set_protection_for_all(
     """Let these rules hold for every repository of the owner's projects. `of_owner`: see `protect`. Raises Forbidden,
     Invalid."""
     _require_owner_rights(of_owner)
-    _store_protection(None, checked_rules(replace(rules, changed_by=OWNER)), "", by, now, owner=owner)
+    _store_protection(None, checked_protection(replace(rules, changed_by=OWNER)), "", by, now, owner=owner)
 
 
 def protection_of_all_repositories(owner: Owner) -> Protection:

@@ -120,9 +120,9 @@ def read_activity(projects: Sequence[Project], filters: ActivityFilter) -> Activ
     )
     names = actor_names.label_by_actor([*(event.actor for event in events), *(act.actor for act in acts)])
     items = [
-        *_task_items(events, by_id, lines, names),
-        *(_published_item(row, by_id, lines) for row in published),
-        *(_act_item(act, by_id, names) for act in acts),
+        *_activity_items_of_tasks(events, by_id, lines, names),
+        *(_activity_item_of_publication(row, by_id, lines) for row in published),
+        *(_activity_item_of_administrative_act(act, by_id, names) for act in acts),
     ]
     # What one source has in full reaches further back than what another has: the page ends where all have it
     end = max((floor for floor in floors if floor), default=None)
@@ -221,7 +221,7 @@ def _period_condition(filters: ActivityFilter) -> Q:
     return condition & Q(at__lte=filters.until) if filters.until else condition
 
 
-def _task_items(
+def _activity_items_of_tasks(
     events: Iterable[Event],
     projects: Mapping[int, Project],
     lines: Mapping[int, Line],
@@ -242,7 +242,7 @@ def _task_items(
     return items
 
 
-def _published_item(
+def _activity_item_of_publication(
     row: LineEvent, projects: Mapping[int, Project], lines: Mapping[int, Line]
 ) -> ActivityItem:
     line = lines[row.line_id]
@@ -254,7 +254,7 @@ def _published_item(
     )
 
 
-def _act_item(
+def _activity_item_of_administrative_act(
     act: AdministrativeAct, projects: Mapping[int, Project], names: Mapping[str, actor_names.ActorLabel]
 ) -> ActivityItem:
     who = names[act.actor]

@@ -104,13 +104,13 @@ def _timeline_item_or_none(
     task: Task, line: ParsedLine, event: Event, who: actor_names.ActorLabel
 ) -> TimelineItem | None:
     if event.kind in MOVES:
-        made: TimelineItem | None = _move_item(line, event, who)
+        made: TimelineItem | None = _timeline_item_of_move(line, event, who)
     elif event.kind in SUPPLY_TEXTS:
         names = ", ".join(map(str, event.data.get("given", ())))
         words = {"who": who.name, "station": station_name(line, event.source), "names": names}
-        made = _dot_item(event, SUPPLY_TEXTS[event.kind] % words)
+        made = _timeline_dot(event, SUPPLY_TEXTS[event.kind] % words)
     elif event.kind.startswith("permission."):
-        made = _permission_item(line, event, who)
+        made = _timeline_item_of_permission(line, event, who)
     else:
         made = (
             _alarm_item_or_none(line, event, who)
@@ -129,7 +129,7 @@ def _timeline_item_or_none(
     return made
 
 
-def _move_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem:
+def _timeline_item_of_move(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem:
     item = TimelineItem(event.seq, event.at, "station", "taken", station_name(line, event.source))
     rule = event.data.get("rule")
     item.number, item.label = _rule_number_and_name(line, event.source, rule)
@@ -244,31 +244,31 @@ def _remark_item_or_none(line: ParsedLine, event: Event, who: actor_names.ActorL
             word = "self_approve" if data.get("self_approved") else data.get("word", "")
             name = _voter_words(who.name, data.get("stands_for"), data.get("chat"))
             text = VOTED.get(word, "%(who)s voted") % {"who": name}
-            return _dot_item(event, _text_with_remark(text, data.get("reason")))
+            return _timeline_dot(event, _text_with_remark(text, data.get("reason")))
         case "gate.overridden":
             gate = gate_name(line, event.source)
             text = f"{who.name} overrode {gate}"
-            return _dot_item(event, _text_with_remark(text, data.get("reason")), "attention")
+            return _timeline_dot(event, _text_with_remark(text, data.get("reason")), "attention")
         case "gate.closed":
-            return _dot_item(event, f"{gate_name(line, event.source)} closed without a decision")
+            return _timeline_dot(event, f"{gate_name(line, event.source)} closed without a decision")
         case "token.stuck":
-            return _dot_item(event, f"{station}: stuck", "danger")
+            return _timeline_dot(event, f"{station}: stuck", "danger")
         case "token.waits":
-            return _wait_item_or_none(event, station, wait)
+            return _timeline_item_of_wait_or_none(event, station, wait)
         case "task.migrated":
             text = (
                 "Migration undone: %(was)s → %(now)s" if "undoes" in data else "Migrated: %(was)s → %(now)s"
             )
-            return _dot_item(event, text % {"was": event.source, "now": event.target})
+            return _timeline_dot(event, text % {"was": event.source, "now": event.target})
         case "job.lost":
             attempt = data.get("attempt") or (data.get("job") or {}).get("attempt") or ""
             text = "The runner of %(station)s was lost; attempt %(attempt)s"
-            return _dot_item(event, text % {"station": station, "attempt": attempt})
+            return _timeline_dot(event, text % {"station": station, "attempt": attempt})
         case "job.ignored":
-            return _dot_item(event, "A late report was ignored")
+            return _timeline_dot(event, "A late report was ignored")
         case "signal.ignored":
             words = {"station": station, "verdict": ", ".join(map(str, data.get("verdicts", ())))}
-            return _dot_item(event, "{station} gave an unknown signal: {verdict}".format(**words))
+            return _timeline_dot(event, "{station} gave an unknown signal: {verdict}".format(**words))
         case kind if kind in OF_TASK:
             verb, tone = OF_TASK[kind]
             subject = (
@@ -276,29 +276,31 @@ def _remark_item_or_none(line: ParsedLine, event: Event, who: actor_names.ActorL
                 if "station" in data
                 else f"the {data.get('scope', 'task')}"
             )
-            return _dot_item(
+            return _timeline_dot(
                 event, _text_with_remark(f"{who.name} {verb} {subject}", data.get("reason")), tone
             )
         case "evaluation.asked" | "evaluation.answered":
-            return _dot_item(
+            return _timeline_dot(
                 event, _question_words(data) if "question" in data else _answer_words(data["answer"], who)
             )
-    return _forked_item(event, who) if event.kind == "task.forked" else None
+    return _timeline_item_of_fork(event, who) if event.kind == "task.forked" else None
 
 
-def _permission_item(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem:
+def _timeline_item_of_permission(line: ParsedLine, event: Event, who: actor_names.ActorLabel) -> TimelineItem:
     data, station = event.data, station_name(line, event.source)
     if event.kind == "permission.asked":
         # A call may carry a whole file
-        return _dot_item(event, f"{station} asks to call {data['call']}"[:LONGEST], "waiting")
+        return _timeline_dot(event, f"{station} asks to call {data['call']}"[:LONGEST], "waiting")
     by = "Nobody answered in time:" if event.actor == "engine" else f"{who.name}"
     text = f"{by} {data['answer']} the call of {data['tool']}"
-    return _dot_item(event, text if event.actor == "engine" else _text_with_remark(text, data.get("reason")))
+    return _timeline_dot(
+        event, text if event.actor == "engine" else _text_with_remark(text, data.get("reason"))
+    )
 
 
-def _forked_item(event: Event, who: actor_names.ActorLabel) -> TimelineItem:
+def _timeline_item_of_fork(event: Event, who: actor_names.ActorLabel) -> TimelineItem:
     text = f"{who.name} forked it as {event.data['fork']} from event {event.data['moment']}"
-    return _dot_item(event, _text_with_remark(text, event.data.get("reason")))
+    return _timeline_dot(event, _text_with_remark(text, event.data.get("reason")))
 
 
 SUPPLY_TEXTS = {
@@ -331,33 +333,33 @@ def _alarm_item_or_none(line: ParsedLine, event: Event, who: actor_names.ActorLa
     match event.kind:
         case "gate.overdue":
             text = f"{gate_name(line, event.source)} was not decided in time"
-            return _dot_item(event, text, "waiting")
+            return _timeline_dot(event, text, "waiting")
         case "gate.decided":
             # What a person decided, their vote has told.
             text = f"Due time: {Word(data['word']).label}"
             return (
-                _dot_item(event, _text_with_remark(text, data["reason"]))
+                _timeline_dot(event, _text_with_remark(text, data["reason"]))
                 if data.get("by") == DUE_TIME
                 else None
             )
         case "deadlock.found":
-            return _dot_item(event, f"Deadlock: {deadlock_words(event.trigger)}", "danger")
+            return _timeline_dot(event, f"Deadlock: {deadlock_words(event.trigger)}", "danger")
         case "deadlock.resolved":
-            return _dot_item(
+            return _timeline_dot(
                 event, _text_with_remark("{who} resolved the deadlock".format(**words), data.get("reason"))
             )
         case "escalation.opened":
             text = "Escalated to %(role)s: %(what)s"
             words["role"] = role_words(str(words["role"]))
-            return _dot_item(event, _text_with_remark(text % words, data.get("reason")), "waiting")
+            return _timeline_dot(event, _text_with_remark(text % words, data.get("reason")), "waiting")
         case "escalation.breached":
-            return _dot_item(
+            return _timeline_dot(
                 event,
                 unanswered_escalation_sentence(str(words["role"]), str(data.get("escalated", ""))),
                 "danger",
             )
     text = RESOLVED.get(str(data.get("how", "")), "%(who)s resolved it: %(what)s")
-    return _dot_item(event, _text_with_remark(text % words, data.get("reason")))
+    return _timeline_dot(event, _text_with_remark(text % words, data.get("reason")))
 
 
 RESOLVED = {
@@ -380,7 +382,9 @@ VOTED = {
 }
 
 
-def _wait_item_or_none(event: Event, station: str, wait: dict[str, object]) -> TimelineItem | None:
+def _timeline_item_of_wait_or_none(
+    event: Event, station: str, wait: dict[str, object]
+) -> TimelineItem | None:
     """Waiting at a gate is shown by the gate's opening."""
     if wait.get("gates"):
         return None
@@ -390,7 +394,7 @@ def _wait_item_or_none(event: Event, station: str, wait: dict[str, object]) -> T
         if question
         else _HOLD_TEXTS.get(_hold_cause_key(wait), "%(station)s waits for a person")
     )
-    return _dot_item(event, text % {"station": station, "question": question}, "waiting")
+    return _timeline_dot(event, text % {"station": station, "question": question}, "waiting")
 
 
 def _hold_cause_key(wait: dict[str, object]) -> str:
@@ -407,7 +411,7 @@ _HOLD_TEXTS = {
 }
 
 
-def _dot_item(event: Event, text: str, state: str = "") -> TimelineItem:
+def _timeline_dot(event: Event, text: str, state: str = "") -> TimelineItem:
     return TimelineItem(event.seq, event.at, "dot", state, text=text)
 
 

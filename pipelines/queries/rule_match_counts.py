@@ -108,7 +108,7 @@ def count_station_matches(row: Line, line: ParsedLine, station: str) -> StationM
             continue
         matches.outcomes += 1
         for rule_matches, rule_answer in zip(matches.rules.values(), rule_answers, strict=True):
-            _record_answer(row, line, rule_matches, rule_answer, recorded)
+            _add_answer_to_rule_counts(row, line, rule_matches, rule_answer, recorded)
         _record_matched_rule(row, matches, rule_answers, recorded)
     return matches
 
@@ -157,7 +157,7 @@ def _recorded_outcomes(row: Line, station: str, most: int) -> Iterator[RecordedO
         yield RecordedOutcome(number, title, jobs[job][1], situation)
 
 
-def _record_answer(
+def _add_answer_to_rule_counts(
     row: Line, line: ParsedLine, rule_matches: RuleMatches, rule_answer: RuleAnswer, recorded: RecordedOutcome
 ) -> None:
     matches = rule_answer.answer == ConditionAnswer.MATCHES

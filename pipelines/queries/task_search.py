@@ -29,7 +29,7 @@ def ids_of_matching_tasks(
     order, of which `rows` are some."""
     if order in (NEWEST, OLDEST):
         for reach in (FIRST, FURTHER):
-            ids = _first_ids(
+            ids = _first_task_ids(
                 restrict_to_first(rows.filter(search_words_condition(words)), among.order_by(*order)[:reach]),
                 order,
                 most,
@@ -39,10 +39,10 @@ def ids_of_matching_tasks(
             # At this rate FURTHER tasks would not have enough of them either.
             if len(ids) * FURTHER < most * FIRST:
                 break
-    return _first_ids(rows.filter(indexed_search_words_condition(words)), order, most)
+    return _first_task_ids(rows.filter(indexed_search_words_condition(words)), order, most)
 
 
-def _first_ids(rows: QuerySet[Task], order: tuple[str, ...], most: int) -> list[int]:
+def _first_task_ids(rows: QuerySet[Task], order: tuple[str, ...], most: int) -> list[int]:
     return list(rows.order_by(*order).values_list("pk", flat=True)[:most])
 
 

@@ -186,7 +186,7 @@ def displayed_status_counts_by_line(projects: Iterable[Project]) -> dict[int, Co
     """Return how many tasks there are in each displayed status, by the id of each line with open tasks."""
     lines = _line_ids(projects=[project.pk for project in projects])
     by_line: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for (line, status), number in _count_by_line_and_status(
+    for (line, status), number in _task_count_by_line_and_status(
         lines, set(Status.values) - {*ENDED, *UNLIKE}
     ).items():
         by_line[line][status] = number
@@ -212,7 +212,7 @@ def _status_counts(lines: Any, statuses: Any) -> QuerySet[Task, tuple[int, str, 
     return rows.values_list("line_id", "status").annotate(n=Count("*"))
 
 
-def _count_by_line_and_status(
+def _task_count_by_line_and_status(
     lines: Collection[int], statuses: Collection[str]
 ) -> dict[tuple[int, str], int]:
     """Return the counts by line and status, read from the index of lines and statuses alone."""
@@ -234,7 +234,9 @@ def lines_with_counts(project: Project) -> list[Line]:
     ordered_lines = lines.defer("draft", "draft_text").order_by(
         F("archived_at").asc(nulls_first=True), "name", "key"
     )
-    counted = _count_by_line_and_status([line.pk for line in ordered_lines], set(Status.values) - {*ENDED})
+    counted = _task_count_by_line_and_status(
+        [line.pk for line in ordered_lines], set(Status.values) - {*ENDED}
+    )
     for line in ordered_lines:
         by_status = {status: number for (key, status), number in counted.items() if key == line.pk}
         line.open_count = sum(by_status.values())  # type: ignore[attr-defined]

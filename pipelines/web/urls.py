@@ -154,7 +154,7 @@ urlpatterns = [
     ),
     path(
         f"{IN}settings/repositories/<int:repository>/disconnect/",
-        repositories.delete,
+        repositories.disconnect_repository,
         name="project-repository-delete",
     ),
     path(
@@ -175,7 +175,11 @@ urlpatterns = [
         name="project-trigger-delete",
     ),
     path(f"{IN}settings/secrets/", stored_values.stored_values_page, name="project-secrets"),
-    path(f"{IN}settings/secrets/<int:value>/delete/", stored_values.delete, name="project-secret-delete"),
+    path(
+        f"{IN}settings/secrets/<int:value>/delete/",
+        stored_values.delete_stored_value,
+        name="project-secret-delete",
+    ),
     # Lines
     path(f"{IN}lines/", list_page.lines_page, name="lines"),
     path(f"{IN}pause/", pausing.pause_project, name="project-pause"),
@@ -196,9 +200,9 @@ urlpatterns = [
     path(f"{LINE}triggers/<int:line_trigger>/pause/", triggers.pause_trigger, name="trigger-pause"),
     path(f"{LINE}triggers/<int:line_trigger>/try/", triggers.try_out_trigger, name="trigger-try"),
     path(f"{LINE}triggers/<int:line_trigger>/log/", triggers.deliveries_page, name="trigger-log"),
-    path(f"{LINE}triggers/<int:line_trigger>/delete/", triggers.delete, name="trigger-delete"),
+    path(f"{LINE}triggers/<int:line_trigger>/delete/", triggers.delete_trigger, name="trigger-delete"),
     path(f"{LINE}settings/", line_settings.line_settings_page, name="line-settings"),
-    path(f"{LINE}settings/description/", line_settings.describe_line, name="line-describe"),
+    path(f"{LINE}settings/description/", line_settings.change_line_description, name="line-describe"),
     path(f"{LINE}settings/limit/", line_settings.change_limit, name="line-limit"),
     path(f"{LINE}settings/archive/", line_settings.archive_line, name="line-archive"),
     path(f"{LINE}settings/restore/", line_settings.restore_line, name="line-unarchive"),
@@ -215,7 +219,7 @@ urlpatterns = [
     path(f"{LINE}tests/", scenarios.scenarios_page, name="line-tests"),
     path(f"{LINE}tests/run/", scenarios.run_scenarios, name="line-tests-run"),
     path(f"{LINE}tests/generate/", scenarios.generate_scenarios, name="line-tests-generate"),
-    path(f"{LINE}tests/delete/", scenarios.delete, name="line-tests-delete"),
+    path(f"{LINE}tests/delete/", scenarios.delete_scenario, name="line-tests-delete"),
     path(f"{LINE}tests/export/", scenarios.export_scenarios, name="line-tests-export"),
     path(f"{LINE}versions/", history.versions_page, name="line-versions"),
     path(f"{LINE}versions/restore/", history.restore_version, name="line-restore"),

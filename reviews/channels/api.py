@@ -44,7 +44,7 @@ CALLS = {"slack": slack_calls, "mattermost": mattermost_calls}
     url_name="chat-interaction",
     summary="A button or a command in a chat",
 )
-def take(request: HttpRequest, channel: int) -> Any:
+def receive_chat_call(request: HttpRequest, channel: int) -> Any:
     """The request address of a Slack app, for interactivity and for its command, and of a slash command in Mattermost;
     its menus bring it themselves. 401 without what vouches for the call. What decides nothing says why to whoever
     pressed it."""

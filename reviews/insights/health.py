@@ -49,7 +49,7 @@ class MonthRow:
         return urlencode(month_of(self.month).dates.query)
 
     @property
-    def of_limit(self) -> str:
+    def limit_text(self) -> str:
         if self.limit is None:
             return ""
         limit = usage.dollars_text(self.limit)

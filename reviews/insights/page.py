@@ -93,7 +93,7 @@ def put_sample_rate_into_draft(request: SignedInRequest, line: Line, gate: str) 
         messages.error(request, f"Choose one of {', '.join(map(str, sample_size.RATES))}.")
         return redirect("insights", *keys)
     try:
-        gate_sampling.propose_sample(line, gate, int(wish), by=request.user)
+        gate_sampling.set_gate_sample_in_draft(line, gate, int(wish), by=request.user)
     except Invalid as error:
         messages.error(request, f"{line.name} could not be published with this sample: {error.message}")
         return redirect("insights", *keys)

@@ -66,7 +66,7 @@ class Period:
         return not self.preset and self == month_of(self.since)
 
     @property
-    def before(self) -> Period:
+    def previous_period(self) -> Period:
         """Return as many days, right before these; before a calendar month the one before it."""
         if self.is_month:
             return month_of(self.since - timedelta(days=1))
@@ -75,7 +75,7 @@ class Period:
     @property
     def before_text(self) -> str:
         if self.is_month:
-            return date_format(self.before.since, "F Y")
+            return date_format(self.previous_period.since, "F Y")
         return f"the {self.days} days before" if self.days > 1 else "the day before"
 
 
@@ -95,7 +95,7 @@ class InsightsSelection:
 
     @property
     def before(self) -> InsightsSelection:
-        return InsightsSelection(self.lines, self.period.before, self.now)
+        return InsightsSelection(self.lines, self.period.previous_period, self.now)
 
     @cached_property
     def values(self) -> Mapping[str, Any]:
@@ -108,7 +108,7 @@ class InsightsSelection:
             "zone": timezone.get_current_timezone_name(),
             "first": self.period.since,
             "width": self.period.width,
-            "before": self.period.before.dates.first_moment_and_first_after[0],
+            "before": self.period.previous_period.dates.first_moment_and_first_after[0],
             "now": self.now,
         }
 

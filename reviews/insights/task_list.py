@@ -96,15 +96,15 @@ def task_list(project: Project, selection: InsightsSelection, key: str, number: 
     )
     count, cost, looked = rows[0][-3:] if rows else (0, None, 0)
     return TaskList(
-        key, title, counts, _listed(project, rows), count,
+        key, title, counts, _listed_tasks(project, rows), count,
         Spending(cost, 1, 1).amount_text if cost is not None else "–",
         minutes_text(looked / 60) if looked else "–", number,
     )  # fmt: skip
 
 
-def _listed(project: Project, rows: Sequence[Sequence[Any]]) -> list[ListedTask]:
+def _listed_tasks(project: Project, rows: Sequence[Sequence[Any]]) -> list[ListedTask]:
     reverted = [row[0] for row in rows if row[2]]
-    reverting = _first_reverting_tasks(reverted) if reverted else {}
+    reverting = _first_reverting_time_and_task_by_task(reverted) if reverted else {}
     others = {task for _at, task in reverting.values()}
     tasks = Task.objects.select_related("line").in_bulk({*(row[0] for row in rows), *others})
     for task in tasks.values():
@@ -122,7 +122,7 @@ def _listed(project: Project, rows: Sequence[Sequence[Any]]) -> list[ListedTask]
     return listed
 
 
-def _first_reverting_tasks(task_ids: Sequence[int]) -> dict[int, tuple[datetime, int]]:
+def _first_reverting_time_and_task_by_task(task_ids: Sequence[int]) -> dict[int, tuple[datetime, int]]:
     first: dict[int, tuple[datetime, int]] = {}
     for task, at, other in fetch(REVERTING_TASKS, {"tasks": [*task_ids]}):
         first[task] = min(first.get(task, (at, other)), (at, other))

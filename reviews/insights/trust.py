@@ -123,10 +123,14 @@ def trust_records(project: Project, now: datetime) -> list[TrustRecord]:
             "most": MAX_RECORDS,
         },
     )
-    return [_record(agents[agent], station, first, counts, now) for agent, station, first, *counts in rows]
+    return [
+        _trust_record(agents[agent], station, first, counts, now) for agent, station, first, *counts in rows
+    ]
 
 
-def _record(agent: Agent, station: str, since: datetime, counts: Sequence[int], now: datetime) -> TrustRecord:
+def _trust_record(
+    agent: Agent, station: str, since: datetime, counts: Sequence[int], now: datetime
+) -> TrustRecord:
     days = max((now - since) // timedelta(days=1), 0)
     return TrustRecord(agent, station, agent.trust_level_at(station), since, days, *counts)
 

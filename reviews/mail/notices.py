@@ -226,7 +226,7 @@ FAILURES = frozenset({ended.FAILED.key, waiting.KIND.key})
 """Kinds whose mail has the cause, where a run failed."""
 
 
-def notification_mail_if_receivable(row: Notification) -> EmailMultiAlternatives | None:
+def notification_mail_or_none(row: Notification) -> EmailMultiAlternatives | None:
     """Return the mail to the address that the person has now. None for who has none, has left the project,
     cannot sign in any more or has read it meanwhile, and for what is no news any more when the quiet hours
     end."""

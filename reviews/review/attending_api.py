@@ -30,7 +30,7 @@ class SnoozeIn(StrictBody):
 
 @router.post(GATE + "/claim", response=ReviewClaimOut, summary="Claim a review")
 @action_required("decide", REFUSAL)
-def claim(request: Request, task: Task, gate: str) -> ReviewClaimOut:
+def claim_review(request: Request, task: Task, gate: str) -> ReviewClaimOut:
     """Claim a review for an hour; others see it and may decide all the same. 409: claimed by somebody else."""
     visit, user = _sole_open_visit_and_user(request, task, gate)
     review_claim = attention_actions.claim_if_user_may_decide(visit, user)
@@ -39,14 +39,14 @@ def claim(request: Request, task: Task, gate: str) -> ReviewClaimOut:
 
 @router.delete(GATE + "/claim", response={204: None}, summary="Release a claim")
 @action_required("decide", REFUSAL)
-def release(request: Request, task: Task, gate: str) -> None:
+def release_review_claim(request: Request, task: Task, gate: str) -> None:
     """One's own; an administrator's anybody's."""
     visit, user = _sole_open_visit_and_user(request, task, gate)
     attention_actions.release_own_claim_or_any_as_administrator(visit, user)
 
 
 @router.get(GATE + "/questions", response=list[QuestionOut], summary="Questions of a review")
-def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
+def list_reviewer_questions(request: Request, task: Task, gate: str) -> list[QuestionOut]:
     """List the questions of all rounds, the oldest first."""
     require_person(request.auth)
     visit = first_row_or_raise_not_found(
@@ -60,7 +60,7 @@ def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
 
 @router.post(GATE + "/questions", response={201: QuestionOut}, summary="Ask the requester")
 @action_required("decide", REFUSAL)
-def ask(request: Request, task: Task, gate: str, payload: QuestionIn) -> QuestionOut:
+def ask_reviewer_question(request: Request, task: Task, gate: str, payload: QuestionIn) -> QuestionOut:
     """The review stays open, and its votes stay valid. 403: a person whom this gate does not ask."""
     visit, user = _sole_open_visit_and_user(request, task, gate)
     return QuestionOut.from_question(
@@ -69,7 +69,7 @@ def ask(request: Request, task: Task, gate: str, payload: QuestionIn) -> Questio
 
 
 @router.post(GATE + "/questions/{question}/answer", response=QuestionOut, summary="Answer a reviewer")
-def answer(
+def answer_reviewer_question(
     request: Request,
     owner: str,
     project: str,
@@ -97,7 +97,7 @@ def answer(
 
 @router.put(GATE + "/snooze", response={204: None}, summary="See a review later")
 @action_required("decide", REFUSAL)
-def snooze(request: Request, task: Task, gate: str, payload: SnoozeIn) -> None:
+def snooze_review(request: Request, task: Task, gate: str, payload: SnoozeIn) -> None:
     """Only the own list leaves it out until then; it stays due."""
     visit, user = _sole_open_visit_and_user(request, task, gate)
     attention_actions.snooze_if_user_may_decide(visit, user, payload.until)
@@ -105,7 +105,7 @@ def snooze(request: Request, task: Task, gate: str, payload: SnoozeIn) -> None:
 
 @router.delete(GATE + "/snooze", response={204: None}, summary="See a review again")
 @action_required("decide", REFUSAL)
-def wake(request: Request, task: Task, gate: str) -> None:
+def end_review_snooze(request: Request, task: Task, gate: str) -> None:
     visit, user = _sole_open_visit_and_user(request, task, gate)
     snoozes.end_snooze(visit, user)
 

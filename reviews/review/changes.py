@@ -99,7 +99,7 @@ class ReviewChanges:
 
     @cached_property
     def reader_files(self) -> viewed_content.ReaderFiles:
-        return viewed_content.reader_files(self.reader, self.visit.task)
+        return viewed_content.files_reader_viewed_and_marked(self.reader, self.visit.task)
 
     def count_files_not_opened(self, opened: Collection[tuple[str, str]]) -> int:
         """Count the changed files that are not among those that the reader was shown to their end."""

@@ -246,7 +246,7 @@ class ReviewEvidence(ToolReports):
         return agents[-1] if agents else self.dossier.visit.job
 
     @property
-    def claimed_by(self) -> str:
+    def claiming_station_name(self) -> str:
         job = self.claimant_job_or_none
         station = self._stations.get(job.station) if job else None
         return station.name if station else ""

@@ -233,7 +233,7 @@ def save_remark_draft(request: SignedInRequest, visit: uuid.UUID) -> HttpRespons
 
 @require_POST
 @sign_in_required
-def remark_act(request: SignedInRequest, visit: uuid.UUID, remark: int) -> HttpResponse:
+def discard_or_resolve_remark(request: SignedInRequest, visit: uuid.UUID, remark: int) -> HttpResponse:
     """Take a draft back, or say whether a remark of an earlier round is resolved."""
     stored_visit = _get_visible_visit(request, visit)
     action = request.POST.get("action", "")

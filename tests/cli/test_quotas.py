@@ -16,7 +16,7 @@ Cli = Callable[..., Gateline]
 def test_what_is_used_is_shown_with_the_limits_of_lines(cli: Cli, world: World) -> None:
     version = world.line(key="build", stations=[station("work", kind="manual")])
     projects.change_quotas(world.project, {"day_tasks": 1, "day_cost_usd": Decimal(5)}, by=world.admin)
-    line_operations.limit_tasks(version.line, 2, key="inputs.branch", by=world.designer)
+    line_operations.set_limit_of_open_tasks(version.line, 2, key="inputs.branch", by=world.designer)
     mine = cli(world.viewer)
     world.start(version)
     said = mine.ok("quotas")

@@ -11,7 +11,7 @@ from django.db import connection
 
 from pipelines.errors import Invalid
 from pipelines.lines import line_migration, publish_review, publishing, version_history
-from pipelines.lines.publish_review import Confirmation, publish_confirmed
+from pipelines.lines.publish_review import Confirmation, publish_or_request_as_confirmed
 from pipelines.models import Line, LineEvent, Membership, Migration, Role, User
 from tests.factories import World, document, make_member, station
 from tests.waiting import LONG
@@ -55,7 +55,7 @@ def shown(line: Line, user: User, mapping: dict[str, str] | None = None, **said:
 
 def test_what_was_shown_is_published_and_the_record_says_who_and_what(world: World) -> None:
     line = saved(drawn(world), world.admin)
-    found = publish_confirmed(line, shown(line, world.admin, name="With tests"), world.admin)
+    found = publish_or_request_as_confirmed(line, shown(line, world.admin, name="With tests"), world.admin)
     assert (found.version.number, found.version.name, found.migration) == (2, "With tests", None)
     event = LineEvent.objects.get(version=found.version)
     assert (event.kind, event.by, event.data["running"]) == ("published", world.admin, "pin")
@@ -67,26 +67,26 @@ def test_a_save_in_between_is_never_published_unseen(world: World, field: str) -
     said = shown(line, world.admin)
     saved(line, world.designer, **{field: "Else" if field == "name" else ["build"]})
     with pytest.raises(publishing.DraftConflict) as refused:
-        publish_confirmed(line, said, world.admin)
+        publish_or_request_as_confirmed(line, said, world.admin)
     assert refused.value.by == str(world.designer)
 
 
 def test_the_same_draft_is_published_once(world: World) -> None:
     line = saved(drawn(world), world.admin)
     said = shown(line, world.admin)
-    publish_confirmed(line, said, world.admin)
+    publish_or_request_as_confirmed(line, said, world.admin)
     with pytest.raises(publishing.LiveConflict) as refused:
-        publish_confirmed(line, said, world.admin)
+        publish_or_request_as_confirmed(line, said, world.admin)
     assert refused.value.number == 2
     with pytest.raises(publishing.NothingToPublish):
-        publish_confirmed(line, shown(line, world.admin), world.admin)
+        publish_or_request_as_confirmed(line, shown(line, world.admin), world.admin)
 
 
 def test_a_draft_that_somebody_put_back_is_nothing_to_publish(world: World) -> None:
     line = saved(drawn(world), world.admin)
     line = saved(line, world.designer, stations=["build", "ship"])
     with pytest.raises(publishing.NothingToPublish):
-        publish_confirmed(line, shown(line, world.admin), world.admin)
+        publish_or_request_as_confirmed(line, shown(line, world.admin), world.admin)
 
 
 def test_changes_of_somebody_else_have_to_be_ticked(world: World) -> None:
@@ -96,9 +96,9 @@ def test_changes_of_somebody_else_have_to_be_ticked(world: World) -> None:
     )
     assert (other.person, other.changes) == (str(world.designer.pk), 1)
     with pytest.raises(Invalid) as refused:
-        publish_confirmed(line, shown(line, world.admin, seen=frozenset()), world.admin)
+        publish_or_request_as_confirmed(line, shown(line, world.admin, seen=frozenset()), world.admin)
     assert refused.value.path == "seen"
-    assert publish_confirmed(line, shown(line, world.admin), world.admin).version.number == 2
+    assert publish_or_request_as_confirmed(line, shown(line, world.admin), world.admin).version.number == 2
 
 
 def test_a_tick_is_for_what_was_there_and_not_for_what_came_after(world: World) -> None:
@@ -106,7 +106,7 @@ def test_a_tick_is_for_what_was_there_and_not_for_what_came_after(world: World) 
     ticked = shown(line, world.admin).seen
     line = saved(line, world.designer, name="More")
     with pytest.raises(Invalid) as refused:
-        publish_confirmed(line, shown(line, world.admin, seen=ticked), world.admin)
+        publish_or_request_as_confirmed(line, shown(line, world.admin, seen=ticked), world.admin)
     assert refused.value.path == "seen"
 
 
@@ -116,7 +116,7 @@ def test_whoever_drew_a_line_is_named_at_its_first_publish(world: World) -> None
         str(world.designer.pk)
     ]
     assert publish_review.other_authors_of_changes(line, world.designer, None) == []
-    assert publish_confirmed(line, shown(line, world.admin), world.admin).version.number == 1
+    assert publish_or_request_as_confirmed(line, shown(line, world.admin), world.admin).version.number == 1
 
 
 WARNED = {"policy": {"no_match": "stuck"}, "stations": [
@@ -129,9 +129,9 @@ def test_each_warning_is_ticked_by_its_own_sentence(world: World) -> None:
     warnings = publish_review.warning_findings(publishing.check_draft(line))
     assert warnings
     with pytest.raises(Invalid) as refused:
-        publish_confirmed(line, shown(line, world.admin, warnings=frozenset()), world.admin)
+        publish_or_request_as_confirmed(line, shown(line, world.admin, warnings=frozenset()), world.admin)
     assert [each.message for each in refused.value.problems] == [each.message for each in warnings]
-    done = publish_confirmed(line, shown(line, world.admin), world.admin)
+    done = publish_or_request_as_confirmed(line, shown(line, world.admin), world.admin)
     assert LineEvent.objects.get(version=done.version).data["warnings"] == [each.message for each in warnings]
 
 
@@ -143,7 +143,7 @@ def test_findings_that_came_after_the_page_was_made_are_not_published_unseen(wor
     said = shown(line, world.admin)
     Membership.objects.filter(user=lead).delete()
     with pytest.raises((publish_review.StaleFindings, publishing.PublishRefused)):
-        publish_confirmed(line, said, world.admin)
+        publish_or_request_as_confirmed(line, said, world.admin)
 
 
 # Running tasks
@@ -152,7 +152,7 @@ def test_findings_that_came_after_the_page_was_made_are_not_published_unseen(wor
 def test_by_default_running_tasks_stay(world: World) -> None:
     task = world.start(world.line(stations=["build", "ship"]))
     line = saved(Line.objects.get(), world.admin)
-    publish_confirmed(line, shown(line, world.admin), world.admin)
+    publish_or_request_as_confirmed(line, shown(line, world.admin), world.admin)
     task.refresh_from_db()
     assert task.pinned.number == 1
 
@@ -161,7 +161,7 @@ def test_migrating_publishes_and_then_moves_as_the_impact_of_the_draft_said(worl
     task = world.start(world.line(stations=["build", "ship"]))
     line = saved(Line.objects.get(), world.admin, stations=["make", "ship"])
     said = shown(line, world.admin, {"build": "make"}, migrate=True)
-    done = publish_confirmed(line, said, world.admin)
+    done = publish_or_request_as_confirmed(line, said, world.admin)
     assert done.migration and done.not_migrated == ""
     assert line_migration.task_count_by_result(done.migration) == {"migrated": 1}
     assert world.at(task) == ["make"]
@@ -173,10 +173,10 @@ def test_a_station_that_is_gone_needs_a_mapping_before_anything_is_published(wor
     world.start(world.line(stations=["build", "ship"]))
     line = saved(Line.objects.get(), world.admin, stations=["make", "ship"])
     with pytest.raises(Invalid) as refused:
-        publish_confirmed(line, shown(line, world.admin, migrate=True), world.admin)
+        publish_or_request_as_confirmed(line, shown(line, world.admin, migrate=True), world.admin)
     assert refused.value.path == "mapping.build"
     with pytest.raises(Invalid) as refused:
-        publish_confirmed(
+        publish_or_request_as_confirmed(
             line, shown(line, world.admin, {"build": "make"}, migrate=True, reason=" "), world.admin
         )
     assert refused.value.path == "reason"
@@ -189,7 +189,7 @@ def test_a_task_that_moved_since_stops_all_of_it(world: World) -> None:
     said = shown(line, world.admin, migrate=True)
     world.report(task)
     with pytest.raises(line_migration.StaleImpact):
-        publish_confirmed(line, said, world.admin)
+        publish_or_request_as_confirmed(line, said, world.admin)
     assert Line.objects.get().live.number == 1  # type: ignore[union-attr]
 
 
@@ -207,7 +207,7 @@ def test_a_task_that_moves_after_publishing_is_told_plainly_and_kept(
         return version
 
     monkeypatch.setattr(publishing, "publish_draft", slowly)
-    done = publish_confirmed(line, said, world.admin)
+    done = publish_or_request_as_confirmed(line, said, world.admin)
     assert done.version.number == 2
     assert done.migration is None
     assert "running tasks changed" in done.not_migrated
@@ -217,7 +217,7 @@ def test_a_task_that_moves_after_publishing_is_told_plainly_and_kept(
 
 def test_nothing_is_migrated_where_no_task_would_change(world: World) -> None:
     line = saved(drawn(world), world.admin)
-    done = publish_confirmed(line, shown(line, world.admin, migrate=True), world.admin)
+    done = publish_or_request_as_confirmed(line, shown(line, world.admin, migrate=True), world.admin)
     assert (done.version.number, done.migration, done.not_migrated) == (2, None, "")
 
 
@@ -250,8 +250,8 @@ def test_of_two_who_publish_at_once_one_does(world: World) -> None:
     line = saved(drawn(world), world.admin)
     one, two = shown(line, world.admin), shown(line, world.designer)
     found = together(
-        lambda: publish_confirmed(line, one, world.admin),
-        lambda: publish_confirmed(line, two, world.designer),
+        lambda: publish_or_request_as_confirmed(line, one, world.admin),
+        lambda: publish_or_request_as_confirmed(line, two, world.designer),
     )
     done = [each for each in found if isinstance(each, publish_review.PublishResult)]
     refused = [each for each in found if isinstance(each, publishing.LiveConflict)]
@@ -265,7 +265,7 @@ def test_of_a_save_and_a_publish_at_once_the_version_is_what_was_shown(world: Wo
     said, admin, designer = shown(line, world.admin), world.admin, world.designer
     theirs = document(stations=["other"])
     found = together(
-        lambda: publish_confirmed(line, said, admin),
+        lambda: publish_or_request_as_confirmed(line, said, admin),
         lambda: publishing.save_draft(line, theirs, designer, said.draft),
     )
     assert isinstance(found[1], Line), "a save needs no leave of a publish"

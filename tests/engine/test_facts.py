@@ -121,7 +121,7 @@ def test_a_run_is_told_what_is_left_of_its_limit_and_of_the_tasks(world: World) 
 
 
 def test_a_run_is_told_what_is_left_of_the_month_of_its_project(world: World) -> None:
-    projects.limit_cost(world.project, Decimal("1.10"), by=world.admin)
+    projects.set_monthly_cost_limit(world.project, Decimal("1.10"), by=world.admin)
     again = {"id": "again", "when": {"result": "success"}, "to": "code", "max_retries": 9}
     costs = {"limits": {"cost_usd": 0.5}}
     line = world.line(stations=[station("code", again, **costs), "ship"])

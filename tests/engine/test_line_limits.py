@@ -33,7 +33,7 @@ def limited(world: World, most: int | None = 1, key: str = "", over: str = "queu
         ],
         inputs=[{"key": "branch", "type": "text"}, {"key": "notes", "type": "long_text"}],
     )
-    line_operations.limit_tasks(version.line, most, key=key, over=over, by=world.designer)
+    line_operations.set_limit_of_open_tasks(version.line, most, key=key, over=over, by=world.designer)
     return version
 
 
@@ -91,7 +91,7 @@ def test_one_more_replaces_the_oldest(world: World) -> None:
     a, b, c = (started(world, version) for _ in range(3))
     assert statuses(world, a, b, c) == ["cancelled", "queued", "queued"]
     assert Task.objects.get(pk=a.pk).reason == f"Replaced by {c.name}"
-    line_operations.limit_tasks(version.line, 1, over="replace", by=world.designer)
+    line_operations.set_limit_of_open_tasks(version.line, 1, over="replace", by=world.designer)
     d = started(world, version)
     assert statuses(world, b, c, d) == ["cancelled", "cancelled", "queued"]
 
@@ -175,16 +175,16 @@ def test_a_limit_that_means_nothing_is_refused(world: World, change: dict[str, A
     line = limited(world, None).line
     most, more = change.pop("most", 1), change
     with pytest.raises(Invalid) as refused:
-        line_operations.limit_tasks(line, most, by=world.designer, **more)
+        line_operations.set_limit_of_open_tasks(line, most, by=world.designer, **more)
     assert [problem.path for problem in refused.value.problems] == [path]
 
 
 def test_who_may_not_design_sets_no_limit_and_each_change_is_recorded(world: World) -> None:
     line = limited(world, None).line
     with pytest.raises(Forbidden):
-        line_operations.limit_tasks(line, 1, by=world.operator)
+        line_operations.set_limit_of_open_tasks(line, 1, by=world.operator)
     for _ in range(2):
-        line_operations.limit_tasks(line, 1, key="inputs.branch", by=world.designer)
+        line_operations.set_limit_of_open_tasks(line, 1, key="inputs.branch", by=world.designer)
     act = AdministrativeAct.objects.get(kind="line.limited")
     assert act.data["after"] == {"tasks": 1, "key": "inputs.branch", "over": "queue"}
 

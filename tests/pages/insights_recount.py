@@ -92,7 +92,7 @@ class Recount:
             for visit, task, gate, word, number, opened, end, _job in rows
             if end and task in self.line_of and self._counts(end)
         ]  # fmt: skip
-        before = self.period.before.dates.first_moment_and_first_after[0]
+        before = self.period.previous_period.dates.first_moment_and_first_after[0]
         self.first_decisions = [
             (self.line_of[task], gate, job, word, self._counts(end))
             for _visit, task, gate, word, number, _opened, end, job in rows

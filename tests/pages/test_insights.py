@@ -209,12 +209,14 @@ def test_a_period_is_compared_with_as_many_days_before(world: World) -> None:
     [[before]] = recount(
         """SELECT count(*) FROM pipelines_task WHERE project_id = %s AND status = 'completed'
            AND ended_at >= %s AND ended_at < %s""",
-        world.project.pk, *days(period.before),
+        world.project.pk, *days(period.previous_period),
     )  # fmt: skip
     tile = band_of_period(insights(world)).tiles[0]
     assert (tile.before, tile.now) == (before, values(insights(world).throughput_sheet(), "Accepted")["All"])
     assert before and tile.change == f"{tile.now / before - 1:+.0%}"
-    assert period.before.until == period.since - timedelta(days=1) and period.before.days == 30
+    assert (
+        period.previous_period.until == period.since - timedelta(days=1) and period.previous_period.days == 30
+    )
 
 
 @pytest.mark.parametrize(

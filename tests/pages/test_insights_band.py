@@ -125,11 +125,11 @@ def test_days_are_those_of_the_project_whoever_reads(world: World, signed_in: As
 
 def test_a_month_is_compared_with_the_month_before(world: World) -> None:
     march = Period(date(2026, 3, 1), date(2026, 3, 31))
-    assert march.before == Period(date(2026, 2, 1), date(2026, 2, 28))
+    assert march.previous_period == Period(date(2026, 2, 1), date(2026, 2, 28))
     assert march.before_text == "February 2026"
     # A number of days stays one, whatever days it falls on
     days = Period(date(2026, 4, 1), date(2026, 4, 30), 30)
-    assert days.before.since == date(2026, 3, 2) and days.before_text == "the 30 days before"
+    assert days.previous_period.since == date(2026, 3, 2) and days.before_text == "the 30 days before"
 
 
 @pytest.mark.parametrize(

@@ -241,4 +241,4 @@ def test_owner_and_tags_are_set_shown_and_searched(world: World, signed_in: As) 
     assert signed_in(world.operator).post(address, {"tags": "x"}).status_code == 403
     assert Line.objects.get(pk=line.pk).tags == ["docs", "urgent"]
     with pytest.raises(Invalid):
-        line_operations.describe_line(line, maintainer=world.stranger, tags=[], by=world.designer)
+        line_operations.set_maintainer_and_tags(line, maintainer=world.stranger, tags=[], by=world.designer)

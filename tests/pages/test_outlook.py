@@ -34,7 +34,7 @@ def words(page: str) -> str:
 
 
 def test_facts_so_far_what_can_follow_and_what_is_left(world: World, signed_in: As) -> None:
-    projects.limit_cost(world.project, Decimal(3), by=world.admin)
+    projects.set_monthly_cost_limit(world.project, Decimal(3), by=world.admin)
     again = {
         "id": "again",
         "label": "Tests fail",

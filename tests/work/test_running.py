@@ -37,10 +37,10 @@ async def test_a_job_that_was_held_and_comes_back_ends_its_earlier_run() -> None
 async def test_a_run_that_fails_late_does_not_keep_the_next_one_from_being_renewed() -> None:
     running = Running()
     first = await begun(running, 1)
-    running.abandon_to_expiry(first)
+    running.stop_renewing_lease(first)
     assert running.abandoned == {1}
     second = await begun(running, 1)
-    running.abandon_to_expiry(first)
+    running.stop_renewing_lease(first)
     assert running.abandoned == set()
     second.task.cancel()
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pipelines.formats import native
 from pipelines.formats.foreign.alp import ALP
 from pipelines.formats.foreign.alp.folder import combine_files
-from pipelines.formats.foreign.carrier import Carrier, Json
+from pipelines.formats.foreign.import_notes import ImportNotes, Json
 from pipelines.formats.foreign.folder_archive import MOST_FILES, folder_error
 from pipelines.formats.foreign.known_systems import Recognition, recognise_system, systems_by_key
 from pipelines.formats.foreign.system import ForeignSystem
@@ -148,17 +148,17 @@ def _imported_document(
     parsed: Any, system: ForeignSystem, located: Callable[[list[Problem]], tuple[Problem, ...]]
 ) -> ImportedDocument:
     """Raises DocumentError, also for whatever the reader of an installed package raises."""
-    carrier = Carrier()
+    import_notes = ImportNotes()
     try:
         if (fault := system.fault(parsed)) is not None:
             raise DocumentError([replace(fault, line=1, column=1)])
-        document = system.read(parsed, carrier) if system.read else {}
+        document = system.read(parsed, import_notes) if system.read else {}
         text = native.dumps(document)
     except PluginFault as failed:
         raise DocumentError([Problem("", failed.message)]) from failed
-    if carrier.faults:
-        raise DocumentError(located(carrier.faults))
-    return ImportedDocument(document, text, system.key, located(carrier.losses), parsed)
+    if import_notes.faults:
+        raise DocumentError(located(import_notes.faults))
+    return ImportedDocument(document, text, system.key, located(import_notes.losses), parsed)
 
 
 def _sorted_problems(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pipelines.formats.foreign.aeef import AEEF
 from pipelines.formats.foreign.alp import ALP
-from pipelines.formats.foreign.carrier import Carrier, Json
+from pipelines.formats.foreign.import_notes import ImportNotes, Json
 from pipelines.formats.foreign.contenox import CONTENOX
 from pipelines.formats.foreign.flux import FLUX, FLUX_RECORD
 from pipelines.formats.foreign.system import ForeignSystem
@@ -58,8 +58,8 @@ def systems_by_key() -> Mapping[str, ForeignSystem]:
 def _guarded_system(system: ForeignSystem) -> ForeignSystem:
     """Turn what it raises into PluginFault, also a document that is no line."""
 
-    def read_to_line_document(source_document: Any, carrier: Carrier) -> Json:
-        document = system.read(source_document, carrier) if system.read else {}
+    def read_to_line_document(source_document: Any, import_notes: ImportNotes) -> Json:
+        document = system.read(source_document, import_notes) if system.read else {}
         return read_line(document, keep_faulty_rules=True).to_document()
 
     return replace(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.formats.foreign.carrier import Carrier, Json
+from pipelines.formats.foreign.import_notes import ImportNotes, Json
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 
@@ -25,7 +25,7 @@ class ForeignSystem:
     name: str
     what: str
     signs: tuple[Sign, ...]
-    read: Callable[[Any, Carrier], Json] | None = None
+    read: Callable[[Any, ImportNotes], Json] | None = None
     fault: Callable[[Any], Problem | None] = lambda _document: None
     write: Callable[[Json], Any] | None = None
     as_yaml: bool = False

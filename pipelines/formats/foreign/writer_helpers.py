@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import Carrier, key_slug
+from pipelines.formats.foreign.import_notes import ImportNotes, key_slug
 
 Json = dict[str, Any]
 ESCAPED: Final = '{{"{{"}}'
@@ -42,7 +42,7 @@ def system_and_prompt_split(prompt: str, system: Any) -> tuple[str, str]:
     """Split instructions that a reader put together of both: each by itself; all in the prompt where they
     were changed."""
     if isinstance(system, str) and system:
-        rendered = unescaped_template(Carrier().escaped_template("", system))
+        rendered = unescaped_template(ImportNotes().escaped_template("", system))
         if prompt == rendered:
             return system, ""
         if prompt.startswith(f"{rendered}\n\n"):

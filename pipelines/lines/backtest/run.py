@@ -54,7 +54,7 @@ def back_test_events(
             if task is None or row.task_id != current:
                 yield from _count_task_and_yield_if_changed(result, task)
                 task, current = BacktestTask(f"WI-{line.project.key}-{row.task_number}"), row.task_id
-            redecision = _redecided_row(row, target, task.task)
+            redecision = _redecide_recorded_row(row, target, task.task)
             result.add_redecision(
                 row, redecision, task.task, task.add_and_tell_if_after_divergence(row, redecision)
             )
@@ -66,7 +66,7 @@ def back_test_events(
     yield result
 
 
-def _redecided_row(row: RecordedRow, target: BacktestTarget, task: str) -> Redecision:
+def _redecide_recorded_row(row: RecordedRow, target: BacktestTarget, task: str) -> Redecision:
     pinned = versions.parsed_line_by_version_id(row.pinned_id)
     try:
         return redecide(pinned, row.situation, row.answer, target.line)

@@ -119,7 +119,7 @@ def _set_command(document: dict[str, Any], station: dict[str, Any], argv: Sequen
     # Without a report nothing may decide by what only a report says.
     elif station.pop("artifacts", None):
         _drop_report_rules(station)
-        _drop_fact_checks(document, key)
+        _drop_gate_checks_of_unreported_facts(document, key)
         _replace_report_rules(document, key)
 
 
@@ -241,7 +241,7 @@ def _leads_back(rule: Mapping[str, Any]) -> bool:
     return not rule.get("gates") and not _reads_facts(rule.get("when"), (OTHERS,))
 
 
-def _drop_fact_checks(document: dict[str, Any], key: str) -> None:
+def _drop_gate_checks_of_unreported_facts(document: dict[str, Any], key: str) -> None:
     """Checks of gates that read what no report says any more."""
     starts = tuple(f"facts.{fact}." for fact in FACTS.get(key, ()))
     for gate in document.get("gates", ()) if starts else ():
@@ -253,7 +253,7 @@ def _leave_out_station(document: dict[str, Any], station: dict[str, Any]) -> Non
     key, stations = station["key"], document["stations"]
     place = stations.index(station)
     stations.remove(station)
-    _drop_fact_checks(document, key)
+    _drop_gate_checks_of_unreported_facts(document, key)
     for join in [station for station in stations if key in (station.get("join") or {}).get("wait_for", ())]:
         join["join"]["wait_for"].remove(key)
         if len(join["join"]["wait_for"]) == 1:
@@ -264,7 +264,7 @@ def _leave_out_station(document: dict[str, Any], station: dict[str, Any]) -> Non
                 rule["to"] = left[0] if len(left) == 1 else left
         return
     # Whoever led to the station is led on to where its success leads.
-    onward = next(rule for rule in station["rules"] if "success" in _taken_results(rule))
+    onward = next(rule for rule in station["rules"] if "success" in _results_that_rule_matches(rule))
     if any(
         rule["to"] == key for other in stations if other["key"] == onward["to"] for rule in other["rules"]
     ):
@@ -275,7 +275,7 @@ def _leave_out_station(document: dict[str, Any], station: dict[str, Any]) -> Non
     if _reads_facts(station["rules"], (OTHERS,)):
         # What other stations observed still decides here.
         _drop_report_rules(station)
-        rules = [rule for rule in station["rules"] if "success" in _taken_results(rule)]
+        rules = [rule for rule in station["rules"] if "success" in _results_that_rule_matches(rule)]
         station.update(name="Anything changed?", work={"kind": "noop"}, rules=rules)
         stations.insert(place, station)
         return
@@ -313,7 +313,7 @@ def _rules_of_stations(stations: Sequence[dict[str, Any]]) -> Iterator[dict[str,
     return (rule for station in stations for rule in station["rules"])
 
 
-def _taken_results(rule: Mapping[str, Any]) -> Sequence[str]:
+def _results_that_rule_matches(rule: Mapping[str, Any]) -> Sequence[str]:
     """Results that a rule takes, of the first of its conditions that names one."""
     when = rule.get("when") or {}
     for condition in (when, *when.get("any", ()), *when.get("all", ())):

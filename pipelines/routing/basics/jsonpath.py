@@ -106,7 +106,7 @@ def _query_finder(query: JSONPathQuery) -> Finder:
     return (
         _chain_finders([_segment_finder(segment) for segment in query.segments])
         if one is None
-        else _list_finder(one)
+        else _finder_of_at_most_one_node(one)
     )
 
 
@@ -137,7 +137,7 @@ def member_finder(name: str) -> SingleValueFinder:
     return find
 
 
-def _list_finder(find_single: SingleValueFinder) -> Finder:
+def _finder_of_at_most_one_node(find_single: SingleValueFinder) -> Finder:
     def find(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         node = find_single(value)
         return [] if node is MISSING else [node]
@@ -188,15 +188,15 @@ def _child_values(value: Any) -> Iterable[Any]:
 
 def _selector_finder(selector: JSONPathSelector) -> Finder:
     if isinstance(selector, (NameSelector, IndexSelector)):
-        return _counting_finder(_list_finder(_single_value_finder([selector])))
+        return _finder_that_spends_steps(_finder_of_at_most_one_node(_single_value_finder([selector])))
     if isinstance(selector, SliceSelector):
         return _slice_finder(selector.slice)
     if isinstance(selector, FilterSelector):
         return _filter_finder(_expression_test(selector.expression.expression))
-    return _counting_finder(lambda value, root, steps: list(_child_values(value)))
+    return _finder_that_spends_steps(lambda value, root, steps: list(_child_values(value)))
 
 
-def _counting_finder(find: Finder) -> Finder:
+def _finder_that_spends_steps(find: Finder) -> Finder:
     def find_and_spend_steps(value: Any, root: Any, steps: EvaluationBudget) -> list[Any]:
         nodes = find(value, root, steps)
         steps.spend(1 + len(nodes))
@@ -210,7 +210,7 @@ def _slice_finder(cut: slice) -> Finder:
         # RFC 9535: a step of 0 selects nothing; Python would raise.
         return value[cut] if type(value) is list and cut.step != 0 else []
 
-    return _counting_finder(find)
+    return _finder_that_spends_steps(find)
 
 
 def _filter_finder(test: Test) -> Finder:

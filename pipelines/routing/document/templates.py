@@ -66,7 +66,7 @@ def render_template(text: str, scope: Mapping[str, Any]) -> str:
 def placeholder_names(text: str) -> tuple[str, ...]:
     """Return the names in a template, each once, in order: `task.title`, `.x`, `chain:id`. Raises
     TemplateError."""
-    return tuple(dict.fromkeys(_macro_names(text)))
+    return tuple(dict.fromkeys(_names_in_placeholders(text)))
 
 
 def template_texts(work: Any) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _placeholders(text: str) -> Iterator[re.Match[str]]:
     return _PLACE.finditer(text, 0, text.rfind("}}") + 2)
 
 
-def _macro_names(text: str) -> Iterator[str]:
+def _names_in_placeholders(text: str) -> Iterator[str]:
     for match in _placeholders(text):
         macro = template_variables.read_macro_or_none(match[1].strip())
         if macro is not None:

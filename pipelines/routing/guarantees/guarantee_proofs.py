@@ -19,7 +19,7 @@ from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.operand_trace import ObservedOperand
 from pipelines.routing.guarantees.guarantee_watch import WatchedWalk
-from pipelines.routing.guarantees.marked_reach import MarkedReach, Spot, spot_distances
+from pipelines.routing.guarantees.marked_reach import MarkedReach, Spot, moves_to_break_by_spot
 from pipelines.routing.guarantees.marks import Mark, mark_of_guarantee
 from pipelines.routing.guarantees.refutation import FAR, MOST_STEPS, Near, Refuter
 from pipelines.routing.guarantees.routes import MOST_ROUTES, TooManyRoutes
@@ -27,8 +27,8 @@ from pipelines.routing.guarantees.visit_bounds import MOST_PLACES, LineCounts, T
 from pipelines.routing.guarantees.ways_out import WayOut, ways_out_by_station
 from pipelines.routing.sentences import part_names as named
 from pipelines.routing.sentences.guarantees import line_guarantee_sentence
-from pipelines.routing.sentences.part_names import gate_by_name, place
-from pipelines.routing.sentences.part_names import rule as named_rule
+from pipelines.routing.sentences.part_names import gate_name_even_for_machines, place_name_for_sentence
+from pipelines.routing.sentences.part_names import rule_phrase as named_rule
 from pipelines.routing.simulate.drawn_moves import DrawnMove, moves_and_finishes
 from pipelines.routing.simulate.run import run_scenario_until_refused
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
@@ -165,7 +165,7 @@ class _GuaranteeProver:
         leads: dict[Spot, set[Spot]] = {}
         for way in (way for own in self._ways_out.values() for way in own):
             leads.setdefault((way.target, False), set()).add((way.source, False))
-        away = spot_distances(leads, leads.get((station, False), ()))
+        away = moves_to_break_by_spot(leads, leads.get((station, False), ()))
         around = away.get((station, False), 1)
 
         def steps_to_one_visit_too_many(walk: SimulatedTask, _watched: WatchedWalk) -> int:
@@ -191,7 +191,7 @@ class _GuaranteeProver:
                 return True, "limits keep every path from it"
             return reach.is_proved, "" if reach.broken is None else self._why_way_may_break(reach.broken)
         if guarantee.at_most is not None:
-            return self._visits_proved_and_why(guarantee.at_most.visit, guarantee.at_most.times)
+            return self._is_visit_limit_proved_and_why(guarantee.at_most.visit, guarantee.at_most.times)
         if guarantee.ends_within is not None:
             return self._moves_proved_and_why(guarantee.ends_within)
         return self._cost_proved_and_why(Decimal(guarantee.cost_at_most or 0))
@@ -207,13 +207,13 @@ class _GuaranteeProver:
         source = self._line.station(way_out.source).name
         gate = self._line.gates_by_key.get(way_out.at)
         if way_out.rule is not None and way_out.by in ("rule", "exhausted"):
-            rule = named.rule(self._line, way_out.rule.id)
+            rule = named.rule_phrase(self._line, way_out.rule.id)
             return _("rule %(rule)s may break it, as far as limits are not counted", rule=rule)
         if gate is not None:
             return _("a word at %(gate)s may break it", gate=gate.name)
         return _("a way out of %(station)s may break it", station=source)
 
-    def _visits_proved_and_why(self, station: str, times: int) -> tuple[bool, str]:
+    def _is_visit_limit_proved_and_why(self, station: str, times: int) -> tuple[bool, str]:
         most = self._counts.max_entries[station]
         if most <= times:
             return True, ""
@@ -222,13 +222,13 @@ class _GuaranteeProver:
         # The walk follows a single token; with branches only the sum holds.
         if self._counts.has_forks:
             return False, why
-        return self._walk_proved_and_why(times, station, why)
+        return self._is_visit_limit_proved_by_walk_and_why(times, station, why)
 
     def _moves_proved_and_why(self, moves: int) -> tuple[bool, str]:
         why = "a path may be longer"
-        return self._walk_proved_and_why(moves, "", why)
+        return self._is_visit_limit_proved_by_walk_and_why(moves, "", why)
 
-    def _walk_proved_and_why(self, most: int, station: str, why: str) -> tuple[bool, str]:
+    def _is_visit_limit_proved_by_walk_and_why(self, most: int, station: str, why: str) -> tuple[bool, str]:
         try:
             proved = not self._counts.may_exceed_entries_or_moves(most, station)
             return proved, "" if proved else why
@@ -317,16 +317,16 @@ def walk_moves(line: ParsedLine, steps: Sequence[ScenarioStep]) -> tuple[DrawnMo
 def _places_with_remarks(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[object]:
     result = run_scenario_until_refused(line, ScenarioScript("walk", "walk", tuple(steps)))
     remark: list[object] = []
-    at: object = place(line, line.start)
+    at: object = place_name_for_sentence(line, line.start)
     # The first record is the start, which no step made.
     records = result.steps[1:]
     # A walk may stop before its last step
     for step, record in zip(steps, records, strict=False):
         remark += _step_remarks(line, step)
         remark += _rule_with_values(line, record, last=record is records[-1])
-        targets: list[object] = [place(line, station) for station in record.entered]
+        targets: list[object] = [place_name_for_sentence(line, station) for station in record.entered]
         if isinstance(record.decision, Finish):
-            targets.append(place(line, record.decision.end))
+            targets.append(place_name_for_sentence(line, record.decision.end))
         if targets:
             yield _with_remarks(at, remark)
             at, remark = joined_wording(targets, " + "), []
@@ -374,4 +374,4 @@ def _step_remarks(line: ParsedLine, step: ScenarioStep) -> Iterator[object]:
         yield RESULTS["failure"]
     for key, word in step.gates.items():
         template = WORDS[word["decision"]]
-        yield _(template, gate=gate_by_name(line, key))
+        yield _(template, gate=gate_name_even_for_machines(line, key))

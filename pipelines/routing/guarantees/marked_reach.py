@@ -57,7 +57,7 @@ class MarkedReach:
 
     def moves_to_break_by_spot(self) -> dict[Spot, int]:
         """Count how many moves it takes from there at least to break it."""
-        return spot_distances(self._leads, self._breaking)
+        return moves_to_break_by_spot(self._leads, self._breaking)
 
     def _visit_later_once(self, marked_place: MarkedPlace) -> None:
         if marked_place not in self._seen:
@@ -130,7 +130,7 @@ class MarkedReach:
             yield self._mark.mark_of_merged_branches([False not in branch_marks for branch_marks in marks])
 
 
-def spot_distances(
+def moves_to_break_by_spot(
     origins_by_spot: Mapping[Spot, Iterable[Spot]], breaking: Iterable[Spot]
 ) -> dict[Spot, int]:
     """`origins_by_spot`: from where each is entered."""

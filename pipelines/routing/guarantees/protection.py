@@ -20,7 +20,7 @@ from pipelines.routing.guarantees.guarantee_proofs import (
     prove_guarantees,
     proved_flags,
 )
-from pipelines.routing.sentences.part_names import station as station_named
+from pipelines.routing.sentences.part_names import station_part_name as station_named
 
 ADMIN, OWNER = "admin", "owner"
 MOST_APPROVALS: Final = 20
@@ -163,7 +163,7 @@ class _ProtectedStation:
         self.before = [gate for gate, proved in zip(gates, passed, strict=True) if proved]
 
     def answers(self, protection: Protection) -> Iterator[GuaranteeAnswer]:
-        yield self._approvals_answer(protection.min_approvers)
+        yield self._answer_whether_enough_approve(protection.min_approvers)
         for group in protection.groups:
             promise = _(
                 "Nothing reaches %(place)s without an approval of the group %(group)s",
@@ -191,7 +191,7 @@ class _ProtectedStation:
             else:
                 yield self._answer_for_bypass(f"gate-{key}", promise, gate)
 
-    def _approvals_answer(self, needed: int) -> GuaranteeAnswer:
+    def _answer_whether_enough_approve(self, needed: int) -> GuaranteeAnswer:
         promise = (
             _(
                 "Nothing reaches %(place)s without an approval by others than requester and producers",

@@ -78,12 +78,12 @@ def _station_gate_sentence(pair: VersionPair, change: DefinitionChange) -> str:
 
 
 def _gate_name(line: ParsedLine, key: str | None) -> PartName | str:
-    return named.gate_by_name(line, key) if key else "no gate"
+    return named.gate_name_even_for_machines(line, key) if key else "no gate"
 
 
 def _end_sentence(pair: VersionPair, change: DefinitionChange) -> str:
     line = pair.old if change.new is None else pair.new
-    words = {"end": named.target(line, change.key), "old": change.old, "new": change.new}
+    words = {"end": named.target_part_name(line, change.key), "old": change.old, "new": change.new}
     if change.new is None:
         return _("End %(end)s is gone", **words)
     if change.old is None:
@@ -97,7 +97,7 @@ def _approval_sentence(pair: VersionPair, change: DefinitionChange) -> str:
         for key in change.new
         if change.old[key] != change.new[key]
     ]
-    gate = named.gate_by_name(pair.new, change.key)
+    gate = named.gate_name_even_for_machines(pair.new, change.key)
     return _("Gate %(gate)s asks otherwise: %(parts)s", gate=gate, parts=joined_wording(parts, "; "))
 
 

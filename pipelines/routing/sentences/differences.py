@@ -69,7 +69,7 @@ def region_change_sentence(pair: VersionPair, change: RegionChange) -> str:
 
 def sample_sentence(pair: VersionPair, sample: DecidedSample) -> str:
     situation = sample.situation
-    past, now = route_tenses(pair, sample)
+    past, now = past_and_present_text_of_routes(pair, sample)
     return _(
         "Outcomes of %(station)s such as %(outcome)s%(when)s %(past)s; now they %(now)s.",
         station=station_name(pair.new, situation["station"]),
@@ -99,11 +99,11 @@ def _meta_with_names(pair: VersionPair, signal: dict[str, Any]) -> dict[str, Any
     )
 
 
-def route_tenses(pair: VersionPair, sample: DecidedSample) -> Tenses:
+def past_and_present_text_of_routes(pair: VersionPair, sample: DecidedSample) -> Tenses:
     """Return what the old version did with the sample, in the past tense, and what the new one does, in the
     present tense."""
     station = sample.situation["station"]
-    return _decision_tenses(pair.old, station, sample.old)[PAST], _decision_tenses(
+    return _decision_in_past_and_present(pair.old, station, sample.old)[PAST], _decision_in_past_and_present(
         pair.new, station, sample.new
     )[NOW]
 
@@ -115,7 +115,7 @@ def name_in_versions_or_empty(pair: VersionPair, key: str) -> str:
         if key in line.stations_by_key:
             return station_name(line, key)
         if key in line.gates_by_key:
-            return people_text(named.gate_by_name(line, key))
+            return people_text(named.gate_name_even_for_machines(line, key))
         if key in line.ends_by_key:
             return end_name(line, key)
     return key
@@ -133,23 +133,23 @@ def _outcomes_text(pair: VersionPair, change: RegionChange) -> str:
         "outcomes that %(old)s took and %(new)s takes now after rework at a gate of rule %(rule)s"
         " (differs in %(parts)s)",
         **parts,
-        rule=named.rule(pair.new, change.after[1]),
+        rule=named.rule_phrase(pair.new, change.after[1]),
     )
 
 
 def _rule_text(line: ParsedLine, key: str | None) -> str:
-    return _("rule %(rule)s", rule=named.rule(line, key)) if key else "no rule"
+    return _("rule %(rule)s", rule=named.rule_phrase(line, key)) if key else "no rule"
 
 
 # Decisions
 
 
-def _decision_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _decision_in_past_and_present(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     """Return what the decision did, in the past and the present tense."""
     return _KINDS[decision["decision"]](line, station, decision)
 
 
-def _move_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _move_in_past_and_present(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {
         "station": station_name(line, station),
         "places": _place_names(line, decision["to"]),
@@ -173,11 +173,11 @@ def _feedback_and_variables_text(decision: dict[str, Any]) -> PartName:
     return joined_wording(parts, "")
 
 
-def _finish_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
-    parts = {"end": named.place(line, decision["end"]), "by": _cause_text(line, decision)}
+def _finish_in_past_and_present(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+    parts = {"end": named.place_name_for_sentence(line, decision["end"]), "by": _cause_text(line, decision)}
     if not decision["error"]:
         return _("ended as %(end)s%(by)s", **parts), _("end as %(end)s%(by)s", **parts)
-    why = {**parts, "why": named.error(decision["error"])}
+    why = {**parts, "why": named.error_part_name(decision["error"])}
     machine = f"as {parts['end']} with {decision['error']}{parts['by']}"
     return (
         Wording.of(f"ended {machine}", _("ended as %(end)s%(by)s (%(why)s)", **why)),
@@ -185,10 +185,12 @@ def _finish_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> 
     )
 
 
-def _wait_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _wait_in_past_and_present(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts: dict[str, object] = {"by": _cause_text(line, decision)}
     if decision["gates"]:
-        parts["gates"] = joined_wording((named.gate_by_name(line, key) for key in decision["gates"]), " and ")
+        parts["gates"] = joined_wording(
+            (named.gate_name_even_for_machines(line, key) for key in decision["gates"]), " and "
+        )
         if not decision["to"]:
             return _("waited for %(gates)s%(by)s", **parts), _("wait for %(gates)s%(by)s", **parts)
         parts["places"] = _place_names(line, decision["to"])
@@ -213,18 +215,18 @@ def _wait_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Te
     )
 
 
-def _ask_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _question_in_past_and_present(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     question = asked_text(decision["evaluation"])
     return _("asked %(asked)s first", asked=question), _("ask %(asked)s first", asked=question)
 
 
-def _escalate_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+def _escalation_in_past_and_present(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {"trigger": named.unquoted_trigger(decision["trigger"]), "by": _cause_text(line, decision)}
     return _("were escalated (%(trigger)s)%(by)s", **parts), _("are escalated (%(trigger)s)%(by)s", **parts)
 
 
-def _stuck_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
-    parts = {"why": named.error(decision["error"]), "by": _cause_text(line, decision)}
+def _stuck_in_past_and_present(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
+    parts = {"why": named.error_part_name(decision["error"]), "by": _cause_text(line, decision)}
     machine = f"stuck with {decision['error']}{parts['by']}"
     return (
         Wording.of(f"got {machine}", _("got stuck%(by)s (%(why)s)", **parts)),
@@ -233,12 +235,12 @@ def _stuck_tenses(line: ParsedLine, station: str, decision: dict[str, Any]) -> T
 
 
 _KINDS = {
-    "move": _move_tenses,
-    "finish": _finish_tenses,
-    "wait": _wait_tenses,
-    "ask": _ask_tenses,
-    "escalate": _escalate_tenses,
-    "stuck": _stuck_tenses,
+    "move": _move_in_past_and_present,
+    "finish": _finish_in_past_and_present,
+    "wait": _wait_in_past_and_present,
+    "ask": _question_in_past_and_present,
+    "escalate": _escalation_in_past_and_present,
+    "stuck": _stuck_in_past_and_present,
 }
 _BY = {"policy": " by the policy", "signal": " by a signal", "gate": " by a gate"}
 
@@ -252,7 +254,7 @@ def _cause_text(line: ParsedLine, decision: dict[str, Any]) -> str:
 
 
 def _place_names(line: ParsedLine, keys: Sequence[str]) -> PartName:
-    return joined_wording((named.place(line, key) for key in keys), " and ")
+    return joined_wording((named.place_name_for_sentence(line, key) for key in keys), " and ")
 
 
 # Further conditions for a sample of a difference: votes, counts, answers, the origin of tasks.
@@ -263,7 +265,12 @@ def circumstances_text(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) 
     if facts.get("open_escalations"):
         parts.append("while an escalation is open")
     if facts.get("origin"):
-        parts.append(_("of tasks that came from %(station)s", station=named.place(new, facts["origin"])))
+        parts.append(
+            _(
+                "of tasks that came from %(station)s",
+                station=named.place_name_for_sentence(new, facts["origin"]),
+            )
+        )
     if facts.get("context"):
         parts.append(_("with %(values)s in the context", values=shortened_unquoted_json(facts["context"])))
     return _(" (%(facts)s)", facts=joined_wording(parts, ", ")) if parts else ""
@@ -272,22 +279,26 @@ def circumstances_text(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) 
 def _vote_texts(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> list[str]:
     parts: list[str] = []
     for key, word in facts.get("gates", {}).items():
-        gate = named.gate_by_name(new if key in new.gates_by_key else old, key)
-        parts.append(_("%(gate)s: %(word)s", gate=gate, word=named.decision(word["decision"])))
+        gate = named.gate_name_even_for_machines(new if key in new.gates_by_key else old, key)
+        parts.append(_("%(gate)s: %(word)s", gate=gate, word=named.decision_part_name(word["decision"])))
     return parts
 
 
 def _count_texts(line: ParsedLine, facts: dict[str, Any]) -> list[str]:
     parts: list[str] = [
-        _("rule %(rule)s taken %(times)s", rule=named.rule(line, rule), times=_times_text(count))
+        _("rule %(rule)s taken %(times)s", rule=named.rule_phrase(line, rule), times=_times_text(count))
         for rule, count in facts.get("rules", {}).items()
     ]
     parts += [
-        _("%(place)s entered %(times)s", place=named.place(line, key), times=_times_text(count))
+        _(
+            "%(place)s entered %(times)s",
+            place=named.place_name_for_sentence(line, key),
+            times=_times_text(count),
+        )
         for key, count in facts.get("visits", {}).items()
     ]
     parts += [
-        _("%(edge)s taken %(times)s", edge=named.edge(line, edge), times=_times_text(count))
+        _("%(edge)s taken %(times)s", edge=named.edge_part_name(line, edge), times=_times_text(count))
         for edge, count in facts.get("edges", {}).items()
     ]
     reworks = facts.get("signal_reworks")

@@ -8,8 +8,8 @@ from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.guarantees import REJECT, SEND_BACK, Guarantee
 from pipelines.routing.document.model import ParsedLine
-from pipelines.routing.sentences.part_names import gate_by_name
-from pipelines.routing.sentences.part_names import place as named
+from pipelines.routing.sentences.part_names import gate_name_even_for_machines
+from pipelines.routing.sentences.part_names import place_name_for_sentence as named
 
 
 def line_guarantee_sentence(line: ParsedLine, guarantee: Guarantee) -> str:
@@ -44,4 +44,4 @@ AFTER = {
 def place_part_name(line: ParsedLine, key: str) -> str | PartName:
     """A station, an end or a gate, by its name."""
     is_gate = key in line.gates_by_key and key not in {*line.stations_by_key, *line.ends_by_key}
-    return gate_by_name(line, key) if is_gate else named(line, key)
+    return gate_name_even_for_machines(line, key) if is_gate else named(line, key)

@@ -17,20 +17,20 @@ from pipelines.routing.sentences.escalations import role_words, trigger_words
 from pipelines.routing.sentences.names import edge_name, end_name, gate_name, station_name, target_name
 
 
-def station(line: ParsedLine, key: str) -> PartName:
+def station_part_name(line: ParsedLine, key: str) -> PartName:
     return PartName(key, lambda: station_name(line, key))
 
 
-def stations(line: ParsedLine, keys: Sequence[str]) -> PartName:
-    return joined_wording((station(line, key) for key in keys), ", ")
+def station_part_names(line: ParsedLine, keys: Sequence[str]) -> PartName:
+    return joined_wording((station_part_name(line, key) for key in keys), ", ")
 
 
-def target(line: ParsedLine, key: str) -> PartName:
+def target_part_name(line: ParsedLine, key: str) -> PartName:
     """Return the target of a rule or a policy: a station, an end, a symbol."""
     return PartName(key, lambda: target_name(line, key))
 
 
-def place(line: ParsedLine, key: str) -> PartName:
+def place_name_for_sentence(line: ParsedLine, key: str) -> PartName:
     """Return the destination of tasks, in a sentence about all of them. Machines have the label of an end, as
     the log has it."""
     if key in line.ends_by_key and key not in line.stations_by_key:
@@ -47,31 +47,31 @@ PLACES = {
 }
 
 
-def policy_option(line: ParsedLine, key: str) -> PartName:
+def policy_option_text(line: ParsedLine, key: str) -> PartName:
     """A value of a policy, as what happens then."""
     return PartName(key, lambda: policy_words(line, key))
 
 
-def edge(line: ParsedLine, text: str) -> PartName:
+def edge_part_name(line: ParsedLine, text: str) -> PartName:
     """“a->b”, “Build → Test”."""
     return PartName(text, lambda: edge_name(line, text))
 
 
-def gate(line: ParsedLine, key: str) -> PartName:
+def gate_part_name(line: ParsedLine, key: str) -> PartName:
     return PartName(key, lambda: "the review of a jump" if key == JUMP else gate_name(line, key))
 
 
-def gate_by_name(line: ParsedLine, key: str) -> PartName:
+def gate_name_even_for_machines(line: ParsedLine, key: str) -> PartName:
     """Machines have its name, too."""
     name = "the review of the jump" if key == JUMP else gate_name(line, key)
     return PartName(name, lambda: "the review of the jump" if key == JUMP else name)
 
 
-def gates(line: ParsedLine, keys: Sequence[str]) -> PartName:
-    return joined_wording((gate(line, key) for key in keys), ", ")
+def gate_part_names(line: ParsedLine, keys: Sequence[str]) -> PartName:
+    return joined_wording((gate_part_name(line, key) for key in keys), ", ")
 
 
-def rule(line: ParsedLine, key: str) -> PartName:
+def rule_phrase(line: ParsedLine, key: str) -> PartName:
     """Return the rule as a phrase, after the word: “rule broken”, “rule 2 of Lint”."""
     return PartName(key, lambda: _rule_phrase(line, key))
 
@@ -81,7 +81,7 @@ def _rule_phrase(line: ParsedLine, key: str) -> str:
     return f"{_rule_number(*station_and_rule)} of {station_and_rule[0].name}" if station_and_rule else key
 
 
-def rules(line: ParsedLine, keys: Sequence[str]) -> PartName:
+def rules_phrase(line: ParsedLine, keys: Sequence[str]) -> PartName:
     """Return the rules of one station: “high, low”, “rules 1, 3 of Lint”."""
     return PartName(", ".join(keys), lambda: _rules_phrase(line, keys))
 
@@ -105,12 +105,12 @@ def condition_text(rule_condition: Condition) -> str:
     return condition_words(rule_condition)
 
 
-def trigger(word: str) -> PartName:
+def trigger_part_name(word: str) -> PartName:
     """Return the reason of an escalation."""
     return PartName(word, lambda: f"“{trigger_words(word)}”")
 
 
-def decision(word: str) -> PartName:
+def decision_part_name(word: str) -> PartName:
     """Return a person's decision at a gate."""
     return PartName(word.replace("_", " "), DECISIONS.get(word, lambda: word))
 
@@ -128,11 +128,11 @@ def unquoted_trigger(word: str) -> PartName:
     return PartName(word, lambda: trigger_words(word))
 
 
-def role(word: str) -> PartName:
+def role_part_name(word: str) -> PartName:
     """Return who answers."""
     return PartName(word, lambda: role_words(word))
 
 
-def error(name: str) -> PartName:
+def error_part_name(name: str) -> PartName:
     """Return why a task is stuck or has failed."""
     return PartName(name, lambda: error_words(name))

@@ -91,9 +91,9 @@ class Candidates:
             if "rework" in gate.offers:
                 yield ScenarioStep("gates", gates={key: {"decision": "rework"}})
             if "reject" in gate.offers:
-                yield from self._rejections(gate)
+                yield from self._rejecting_vote_steps(gate)
 
-    def _rejections(self, gate: Gate) -> Iterator[ScenarioStep]:
+    def _rejecting_vote_steps(self, gate: Gate) -> Iterator[ScenarioStep]:
         word = {"decision": "reject", "reason": REASON}
         if (gate.on_reject or self._line.policy.on_reject) != CHOOSES:
             yield ScenarioStep("gates", gates={gate.key: word})

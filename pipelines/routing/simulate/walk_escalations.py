@@ -85,7 +85,7 @@ def _escalate_to_review_roles(
     return walk
 
 
-def without_escalation(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
+def walk_without_escalation(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
     """Close the escalation; work that only it blocked goes on."""
     left = tuple(other for other in walk.escalations if other.number != escalation.number)
     return with_work_paused_or_resumed(replace(walk, escalations=left))

@@ -66,7 +66,7 @@ def resolve_escalation(line: ParsedLine, walk: SimulatedTask, index: int, step: 
     word, route = step.details["word"], step.details.get("route", "")
     if position_index is None and word in ("retry", "route", "choose"):
         raise StepRefused(f"{escalation.trigger} holds no station: let it go on, or cancel the task")
-    after = walk_escalations.without_escalation(walk, escalation)
+    after = walk_escalations.walk_without_escalation(walk, escalation)
     if word == "cancel":
         return StepRecord(after.with_end(CANCELLED), walk.positions[index].station)
     if position_index is None:
@@ -194,11 +194,11 @@ def _take_outcome(line: ParsedLine, walk: SimulatedTask, index: int, step: Scena
     if step.answers:
         situation["facts"]["answers"] = list(step.answers)
     # Before the move, by which the position may fork, or be joined with others
-    walk = walk.with_position(index, _with_observations(line, position, situation, walk.clock))
+    walk = walk.with_position(index, _position_with_observations(line, position, situation, walk.clock))
     return apply_decision(line, walk, index, situation)
 
 
-def _with_observations(
+def _position_with_observations(
     line: ParsedLine, position: SimulatedPosition, situation: dict[str, Any], order: int
 ) -> SimulatedPosition:
     """Return the position with the observations of a visit that passed. A script that names no tree means one

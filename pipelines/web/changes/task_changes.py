@@ -27,7 +27,7 @@ def task_changes_panel_or_none(task: Task, reader: User, query: QueryDict) -> Ch
     # After the ranges: they begin at what was seen before this
     viewed_content.record_view(reader, task, token, moment, now.digest)
     address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
-    files = viewed_content.reader_files(reader, task)
+    files = viewed_content.files_reader_viewed_and_marked(reader, task)
     panel = ChangesPanel(
         now,
         ranges,

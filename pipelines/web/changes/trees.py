@@ -53,6 +53,6 @@ class TaskTrees:
 def unopened_count(visit: GateVisit, reader: User) -> int:
     """Count the changed files under review that the reader was not shown to their end, wherever they decide."""
     trees, here = TaskTrees(visit.task_id), (visit.token_id, visit.opened_at)
-    opened = viewed_content.reader_files(reader, visit.task).opened
+    opened = viewed_content.files_reader_viewed_and_marked(reader, visit.task).opened
     changed = compare_trees(trees.start_tree(*here), trees.tree_at(*here)).files
     return sum((file.path, file.content_mark) not in opened for file in changed)

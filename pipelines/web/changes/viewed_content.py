@@ -44,7 +44,7 @@ class ReaderFiles:
     viewed: frozenset[tuple[str, str]]
 
 
-def reader_files(user: User, task: Task) -> ReaderFiles:
+def files_reader_viewed_and_marked(user: User, task: Task) -> ReaderFiles:
     rows = ViewedFile.objects.filter(user=user, task=task).values_list("path", "content", "marked")
     viewed = {(path, content): marked for path, content, marked in rows}
     return ReaderFiles(frozenset(viewed), frozenset(key for key, marked in viewed.items() if marked))

@@ -92,7 +92,7 @@ def _target_state(line: ParsedLine, target: str | None) -> Any:
 
 def _change_data(pair: LinePair, change: Change) -> dict[str, Any]:
     assert change.sample is not None
-    past, now = differences.route_tenses(pair, change.sample)
+    past, now = differences.past_and_present_text_of_routes(pair, change.sample)
     situation = change.sample.situation
     facts = situation.get("facts")
     example = shortened_unquoted_json(situation["outcome"]) + (

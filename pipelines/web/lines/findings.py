@@ -135,4 +135,4 @@ def _witness_decision_text(finding: Finding, line: ParsedLine | None) -> str:
         return ""
     if finding.witness.rule is None:
         return people_text(policy_outcome_text(line, finding.witness.decision))
-    return f"rule {people_text(named.rule(line, finding.witness.rule))} takes it"
+    return f"rule {people_text(named.rule_phrase(line, finding.witness.rule))} takes it"

@@ -142,7 +142,7 @@ def record_task(request: SignedInRequest, task: Task) -> HttpResponse:
 
 @line_required("design")
 @require_POST
-def delete(request: SignedInRequest, line: Line) -> HttpResponse:
+def delete_scenario(request: SignedInRequest, line: Line) -> HttpResponse:
     key = request.POST.get("key", "")
     if not key:
         return _scenarios_page(request, line, refused=Invalid.at("key", "Choose a scenario."))
@@ -253,7 +253,7 @@ def _coverage_context_or_none(line: Line, subject: ScenarioSubject | None) -> di
 
 def _missing_row(missing: MissingScenario, subject: ScenarioSubject | None) -> dict[str, str]:
     """A rule without a scenario, by its name, and why."""
-    name = part_names.rules(subject.parsed, [missing.rule]).people_text() if subject else missing.rule
+    name = part_names.rules_phrase(subject.parsed, [missing.rule]).people_text() if subject else missing.rule
     return {"name": name, "why": people_text(missing.why)}
 
 

@@ -113,14 +113,14 @@ def _description_form(line: Line, typed: QueryDict | None = None) -> LineDescrip
 
 @line_required("design")
 @require_POST
-def describe_line(request: SignedInRequest, line: Line) -> HttpResponse:
+def change_line_description(request: SignedInRequest, line: Line) -> HttpResponse:
     form = _description_form(line, request.POST)
     if form.is_valid():
         chosen = form.cleaned_data["maintainer"]
         maintainer = User.objects.get(pk=chosen) if chosen else None
         try:
             tags = form.cleaned_data["tags"].split(",")
-            line_settings.describe_line(line, maintainer=maintainer, tags=tags, by=request.user)
+            line_settings.set_maintainer_and_tags(line, maintainer=maintainer, tags=tags, by=request.user)
         except Invalid as fault:
             form.add_error(fault.path, fault.message)
         else:
@@ -136,7 +136,7 @@ def change_limit(request: SignedInRequest, line: Line) -> HttpResponse:
     if form.is_valid():
         typed = form.cleaned_data
         try:
-            line_settings.limit_tasks(
+            line_settings.set_limit_of_open_tasks(
                 line, typed["tasks"], key=typed["key"], over=typed["over"], by=request.user
             )
         except Invalid as fault:

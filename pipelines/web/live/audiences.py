@@ -190,7 +190,8 @@ class Audiences:
         last versions, whatever carries them."""
         inbox = Mailbox(MOST_WAITING)
         tasks = [
-            asyncio.create_task(work) for work in (self._receive(channel, inbox), self._tell_from(inbox))
+            asyncio.create_task(work)
+            for work in (self._receive(channel, inbox), self._forward_messages_of_mailbox(inbox))
         ]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -222,7 +223,7 @@ class Audiences:
                 log.exception("live: a message failed")
                 inbox.drop_waiting()
 
-    async def _tell_from(self, inbox: Mailbox) -> None:
+    async def _forward_messages_of_mailbox(self, inbox: Mailbox) -> None:
         while True:
             message = await inbox.get()
             handle = HANDLERS.get(message["type"])
@@ -237,23 +238,25 @@ class Audiences:
         except Exception:
             # One message that fails must not end what all sockets of the process hear: they fetch instead
             log.exception("live: a message failed")
-            await self.tell_resync()
+            await self.send_resync_to_sockets()
 
     async def _handle_hints(self, message: dict[str, Any]) -> None:
         rows = [(line_id, name, seq) for line_id, name, seq in message["hints"]]
-        await self.tell_hints(message["project"], rows)
+        await self.send_hints_to_sockets(message["project"], rows)
 
     async def _handle_resync(self, message: dict[str, Any]) -> None:
         # What lost messages may have lost its groups, too
         await self.join_groups_again()
-        await self.tell_resync()
+        await self.send_resync_to_sockets()
 
     async def _handle_line_revision(self, message: dict[str, Any]) -> None:
         self._sent.note_sent_revision(message["line"], message["what"], message["number"])
         await self.tell_line_revision(message["line"], message["what"], message["number"])
 
     async def _handle_person(self, message: dict[str, Any]) -> None:
-        await self._tell_all(self._of_group.get(person_group_name(message["user"]), ()), NOTIFIED)
+        await self._send_frame_to_sockets(
+            self._of_group.get(person_group_name(message["user"]), ()), NOTIFIED
+        )
 
     async def _handle_presence_request(self, message: dict[str, Any]) -> None:
         for socket in list(self._of_group.get(line_group_name(message["line"]), ())):
@@ -262,23 +265,23 @@ class Audiences:
 
     async def _handle_presence(self, message: dict[str, Any]) -> None:
         sockets = self._of_group.get(line_group_name(message["line"]), ())
-        await self._tell_all(sockets, encoded_frame({"here": message["here"]}))
+        await self._send_frame_to_sockets(sockets, encoded_frame({"here": message["here"]}))
 
     # -- to the sockets ------------------------------------------------------------------------------------------
 
-    async def tell_hints(self, project_id: int, rows: Sequence[Row]) -> None:
+    async def send_hints_to_sockets(self, project_id: int, rows: Sequence[Row]) -> None:
         for audience, sockets in list(self._of_project.get(project_id, {}).items()):
             if frame := audience.frame_of_concerned_rows_or_none(rows):
-                await self._tell_all(sockets, frame)
+                await self._send_frame_to_sockets(sockets, frame)
 
     async def tell_line_revision(self, line_id: int, what: str, number: int) -> None:
         sockets = self._of_group.get(line_group_name(line_id), ())
-        await self._tell_all(sockets, encoded_frame({"line": what, "number": number}))
+        await self._send_frame_to_sockets(sockets, encoded_frame({"line": what, "number": number}))
 
-    async def tell_resync(self) -> None:
-        await self._tell_all(self._sockets, RESYNC)
+    async def send_resync_to_sockets(self) -> None:
+        await self._send_frame_to_sockets(self._sockets, RESYNC)
 
-    async def _tell_all(self, sockets: Collection[LiveSocket], frame: Frame) -> None:
+    async def _send_frame_to_sockets(self, sockets: Collection[LiveSocket], frame: Frame) -> None:
         # A copy: sockets join and leave while the loop does something else.
         for place, socket in enumerate(list(sockets), start=1):
             socket.tell(frame)

@@ -136,14 +136,14 @@ class HintRepair:
         now, changed = await database_sync_to_async(now_and_changed_tasks)(projects, since)
         self._since = now
         if len(changed) > MOST:
-            await audiences.tell_resync()
+            await audiences.send_resync_to_sockets()
             return
         news = self._lost_tasks(changed)
         self.note_sent_versions((one.line_id, one.name, one.seq) for one in news)
         self._prune_sent_versions(changed, now)
         for project_id in {one.project_id for one in news}:
             rows = [(one.line_id, one.name, one.seq) for one in news if one.project_id == project_id]
-            await audiences.tell_hints(project_id, rows)
+            await audiences.send_hints_to_sockets(project_id, rows)
         if news:
             # The layer may have forgotten who is to hear of them.
             await audiences.join_groups_again()

@@ -193,7 +193,7 @@ def change_cost_limit(request: SignedInRequest, project: Project) -> HttpRespons
     form = CostLimitForm(request.POST)
     if not form.is_valid():
         return _general_page(request, project, form, 422)
-    projects.limit_cost(project, form.cleaned_data["month_cost_usd"], by=request.user)
+    projects.set_monthly_cost_limit(project, form.cleaned_data["month_cost_usd"], by=request.user)
     messages.success(request, "Saved")
     return _redirect_to_general(project)
 

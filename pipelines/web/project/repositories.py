@@ -231,7 +231,7 @@ def test_repository(request: SignedInRequest, project: Project, repository: int)
 
 @project_required("repositories")
 @require_POST
-def delete(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
+def disconnect_repository(request: SignedInRequest, project: Project, repository: int) -> HttpResponse:
     project_repository = get_repository(project, repository)
     name = project_repository.name
     repositories.disconnect_repository(project_repository, by=request.user, now=timezone.now())

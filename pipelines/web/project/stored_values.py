@@ -149,7 +149,7 @@ def _place_label(value: StoredValue, project: Project) -> str:
 
 @project_required("secrets")
 @require_POST
-def delete(request: SignedInRequest, project: Project, value: int) -> HttpResponse:
+def delete_stored_value(request: SignedInRequest, project: Project, value: int) -> HttpResponse:
     stored_value = get_object_or_404(store.values_any_station_can_get(project).filter(pk=value))
     if stored_value.owner is not None and not _may_store_in_owner(request.user, stored_value.owner):
         raise Http404

@@ -170,7 +170,7 @@ def try_out_trigger(request: SignedInRequest, line: Line, line_trigger: int) -> 
 
 @line_required("submit")
 @require_POST
-def delete(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
+def delete_trigger(request: SignedInRequest, line: Line, line_trigger: int) -> HttpResponse:
     trigger = _get_trigger(line, line_trigger)
     if "sure" not in request.POST:
         return _redirect_to_trigger(line, trigger)

@@ -118,6 +118,6 @@ def _change_view(
 ) -> ChangeView:
     if sample is None:
         return ChangeView(place, sentence)
-    old, new = differences.route_tenses(routing_difference.pair, sample)
+    old, new = differences.past_and_present_text_of_routes(routing_difference.pair, sample)
     situation = jsontext.dumps(sample.situation, indent=2, ascii_only=False)
     return ChangeView(place, sentence, people_text(old), people_text(new), situation)

@@ -60,7 +60,9 @@ def publish_page(request: SignedInRequest, line: Line) -> HttpResponse:
     if not form.is_valid():
         return errors.bad_request(request)
     try:
-        done = publish_review.publish_confirmed(line, _publish_confirmation(request.POST, form), request.user)
+        done = publish_review.publish_or_request_as_confirmed(
+            line, _publish_confirmation(request.POST, form), request.user
+        )
     except (Conflict, Forbidden, Invalid, publishing.PublishRefused) as fault:
         return _publish_page(request, line, request.POST, _publish_refusal(line, form, fault))
     if done.version is None:

@@ -89,13 +89,15 @@ class FileSnapshot(NamedTuple):
     text: str | None
 
 
-def path_test(*patterns: str) -> Callable[[Path], bool]:
+def folder_test_for_paths(*patterns: str) -> Callable[[Path], bool]:
     return lambda folder: any(next(folder.glob(pattern), None) for pattern in patterns)
 
 
-def setting_test(file: str, word: str, *patterns: str) -> Callable[[Path], bool]:
+def folder_test_for_setting(file: str, word: str, *patterns: str) -> Callable[[Path], bool]:
     """Return whether it has a file of its own, or its part in another."""
-    return lambda folder: path_test(*patterns)(folder) or word in read_text_or_empty(folder / file)
+    return lambda folder: (
+        folder_test_for_paths(*patterns)(folder) or word in read_text_or_empty(folder / file)
+    )
 
 
 def read_package_json_or_empty(folder: Path) -> dict[str, Any]:
@@ -109,10 +111,12 @@ def read_package_json_or_empty(folder: Path) -> dict[str, Any]:
 
 def package_key_test(key: str, *patterns: str) -> Callable[[Path], bool]:
     """Return whether it has a file of its own, or its part in package.json."""
-    return lambda folder: path_test(*patterns)(folder) or key in read_package_json_or_empty(folder)
+    return lambda folder: (
+        folder_test_for_paths(*patterns)(folder) or key in read_package_json_or_empty(folder)
+    )
 
 
-def file_test(*endings: str) -> Callable[[Path], bool]:
+def folder_test_for_file_endings(*endings: str) -> Callable[[Path], bool]:
     return lambda folder: any(path.endswith(endings) for path in source_file_paths(folder))
 
 
@@ -121,7 +125,7 @@ def change_to_fixing_arguments(
 ) -> Callable[[list[str]], list[str]]:
     """Return how arguments are turned into those that fix: `more` are added, others left out, some with their value."""
 
-    def arguments_that_fix(arguments: list[str]) -> list[str]:
+    def arguments_changed_from_checking_to_fixing(arguments: list[str]) -> list[str]:
         following = iter(arguments)
         left = [
             word
@@ -132,7 +136,7 @@ def change_to_fixing_arguments(
         ]
         return [*left, *more]
 
-    return arguments_that_fix
+    return arguments_changed_from_checking_to_fixing
 
 
 def biome_arguments_or_none(arguments: list[str]) -> list[str] | None:
@@ -142,7 +146,7 @@ def biome_arguments_or_none(arguments: list[str]) -> list[str] | None:
 
 
 RUFF = ("ruff", "check", "--fix", "--exit-zero", "--no-cache")
-has_ruff = setting_test("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml")
+has_ruff = folder_test_for_setting("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml")
 
 
 def formats_by_ruff(folder: Path) -> bool:
@@ -227,24 +231,24 @@ CHECKS = "-c --check -l --list-different -w"
 FIXERS = (
     Fixer("ruff", has_ruff, ((*RUFF, "."),)),
     Fixer("ruff format", formats_by_ruff, (("ruff", "format", "--no-cache", "."),)),
-    Fixer("eslint", path_test("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1),
+    Fixer("eslint", folder_test_for_paths("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1),
           change_to_fixing_arguments("--fix", valued=REPORT)),
     Fixer("xo", package_key_test("xo", "xo.config.*"), (("xo", "--fix"),), (0, 1), change_to_fixing_arguments("--fix")),
-    Fixer("standard", path_test(), (), (0, 1), change_to_fixing_arguments("--fix")),
-    Fixer("stylelint", path_test(), (), (0, 2), change_to_fixing_arguments("--fix", valued=REPORT)),
-    Fixer("oxlint", path_test(".oxlintrc.json"), (("oxlint", "--fix"),), (0, 1),
+    Fixer("standard", folder_test_for_paths(), (), (0, 1), change_to_fixing_arguments("--fix")),
+    Fixer("stylelint", folder_test_for_paths(), (), (0, 2), change_to_fixing_arguments("--fix", valued=REPORT)),
+    Fixer("oxlint", folder_test_for_paths(".oxlintrc.json"), (("oxlint", "--fix"),), (0, 1),
           change_to_fixing_arguments("--fix", valued=REPORT)),
-    Fixer("biome", path_test("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1),
+    Fixer("biome", folder_test_for_paths("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1),
           biome_arguments_or_none),
-    Fixer("oxfmt", path_test(".oxfmtrc.json*"), (("oxfmt",),), (0,),
+    Fixer("oxfmt", folder_test_for_paths(".oxfmtrc.json*"), (("oxfmt",),), (0,),
           change_to_fixing_arguments(without="--check --list-different --write")),
     Fixer("prettier", package_key_test("prettier", ".prettierrc*", "prettier.config.*"),
           (("prettier", "--write", "--log-level", "warn", "."),), (0,),
           change_to_fixing_arguments("--write", "--log-level=warn", without=CHECKS)),
-    Fixer("gofmt", file_test(".go"), (("gofmt", "-w", "."),)),
+    Fixer("gofmt", folder_test_for_file_endings(".go"), (("gofmt", "-w", "."),)),
 )  # fmt: skip
-has_python = file_test(".py", ".pyi")
-names_oldest_python = setting_test("pyproject.toml", "requires-python")
+has_python = folder_test_for_file_endings(".py", ".pyi")
+names_oldest_python = folder_test_for_setting("pyproject.toml", "requires-python")
 # Where none of these is set up. By ruff's own rules, and nothing is formatted: nobody said how. Nor is anything written
 # that the oldest Python of the project cannot run: ruff reads which one that is, and would take a newer one by itself.
 WITHOUT_SETUP = (

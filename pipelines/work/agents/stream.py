@@ -159,10 +159,10 @@ class Stream:
 
     def add_message(self, words: str, **more: Any) -> None:
         if words.strip():
-            self.set_claim(words.strip())
+            self.set_last_message(words.strip())
             self.add_step(self.step_at_this_line(StepKind.TEXT, Verb.SAY, words.strip(), **more))
 
-    def set_claim(self, words: str, longest: int = LONGEST_DETAIL) -> None:
+    def set_last_message(self, words: str, longest: int = LONGEST_DETAIL) -> None:
         """Take this for what it said last."""
         # A message that comes in pieces goes on with what is there already.
         if not words.startswith(self.claim):

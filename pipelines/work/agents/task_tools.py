@@ -203,12 +203,12 @@ class TaskTools:
                 self.reported = AgentReport(conclusion, arguments.get("summary", conclusion), output)
                 return {"recorded": True, "note": REPORT_RECORDED}
             case "ask":
-                return await self._ask(arguments)
+                return await self._record_question(arguments)
             case "get_task":
                 return await self._answer(name, None)
         return await self._answer(name, await self._outcome_so_far(arguments))
 
-    async def _ask(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def _record_question(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         options = arguments.get("options") or ()
         question = "\n".join([arguments["question"], *(f"- {option}" for option in options)])
         if not await self._put_question(question):

@@ -45,7 +45,7 @@ def settle_files(prepared: Prepared, root: Path, workspace: Path, picture: Pictu
     :raises GitRefused: nobody has the file; or what changed in a submodule is not its pinned commit"""
     with refusing_damage("What the station left cannot be read"):
         pins = current_commit_by_path(workspace, prepared.files)
-        settled = _with_pins(picture, root, pins)
+        settled = _settled_files_with_pins(picture, root, pins)
         pointers = dict(_pointers_left(workspace, settled.picture))
         # So it is for most stations, which then wait for no lock of the mirror
         if not pointers and not pins:
@@ -69,7 +69,7 @@ def settle_files(prepared: Prepared, root: Path, workspace: Path, picture: Pictu
     return _with_large_files(settled, workspace, workspace.relative_to(root).as_posix(), pointers)
 
 
-def _with_pins(picture: Picture, root: Path, pins: Mapping[str, ObjectID]) -> SettledFiles:
+def _settled_files_with_pins(picture: Picture, root: Path, pins: Mapping[str, ObjectID]) -> SettledFiles:
     if not pins:
         return SettledFiles(picture)
     # The station could write beside its workspace, links too: what we write goes where it has never been.

@@ -21,7 +21,10 @@ from pipelines.work.git.delivery_push import (
 from pipelines.work.git.foreign_pushes import PeoplePushed
 from pipelines.work.git.host_proposal import merged_tree, push_proposal
 from pipelines.work.git.refusals import NOT_APPROVED, GitRefused
-from pipelines.work.hosts.branch_request import clearance_or_not_cleared, open_or_find_request_and_was_there
+from pipelines.work.hosts.branch_request import (
+    clearance_or_raise_not_cleared,
+    open_or_find_request_and_was_there,
+)
 from pipelines.work.hosts.errors import HostAway, HostError, NotCleared
 from pipelines.work.hosts.host import Host, MergeStatus, OpenedRequest, Way
 from pipelines.work.hosts.table import open_host
@@ -179,7 +182,7 @@ async def open_request_and_sentence(
         raise HostError("A request needs a token of the host. Choose a secret under Settings › Repositories.")
     host = await open_host(access, order.access.guard)
     # The server says what it reads, under the lock of the task, and is asked again before one is opened.
-    request_text = (await clearance_or_not_cleared(order.port.permit_or_refuse_delivery)).request
+    request_text = (await clearance_or_raise_not_cleared(order.port.permit_or_refuse_delivery)).request
     if request_text is None:
         raise HostError("The server does not say what the request reads.")
     opened, there = await open_or_find_request_and_was_there(
@@ -237,7 +240,7 @@ class HostDelivery:
     async def merge_by_host(self) -> MergedByHost:
         """:raises GitRefused, HostError, Waits, LookAgain: it is not merged yet"""
         state, port = self.order.access.state, self.order.port
-        clearance = await clearance_or_not_cleared(port.permit_or_refuse_delivery)
+        clearance = await clearance_or_raise_not_cleared(port.permit_or_refuse_delivery)
         if clearance.wait:
             raise LookAgain(clearance.wait)
         if clearance.request is None:
@@ -325,7 +328,7 @@ class HostDelivery:
             raise await self._look_again_or_late_error(request.number, f"{request_name} {merge_status.why}")
         self._raise_if_not_mergeable(merge_status, request_name, head)
         # What was approved may have become something else while the host was asked.
-        now = await clearance_or_not_cleared(self.order.port.permit_or_refuse_delivery)
+        now = await clearance_or_raise_not_cleared(self.order.port.permit_or_refuse_delivery)
         if now.tree != clearance.tree or self.stopped():
             raise NotCleared(
                 "The files changed meanwhile, so nothing was merged. Deliver again.", NOT_APPROVED

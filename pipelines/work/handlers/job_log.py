@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 
 from pipelines.work.results.lines import LineCutter
-from pipelines.work.results.text import Masker, escaped_for_storage, stamped_line
+from pipelines.work.results.text import Masker, escaped_for_storage, time_stamped_line
 
 CHUNK_SECONDS = 0.5
 CHUNK_BYTES = 64 * 1024
@@ -94,7 +94,7 @@ class JobLog:
             if self._written >= self._limit and not always:
                 self._dropped += len(line) + 1
                 continue
-            text = stamped_line(now, line)
+            text = time_stamped_line(now, line)
             self._waiting.append(text)
             self._size += len(text)
             self._written += len(text)

@@ -222,7 +222,7 @@ async def _run_command_tool(
     spec: Spec, sink: Sink, call: ToolCall, tool: OfferedTool, arguments: Mapping[str, Any]
 ) -> ToolResult:
     collector = KeepingSink(sink)
-    own = {name: command_text(text, arguments) for name, text in tool.env.items()}
+    own = {name: text_with_arguments_filled_in(text, arguments) for name, text in tool.env.items()}
     made = replace(
         spec,
         argv=tool_argv(tool, arguments),
@@ -250,7 +250,7 @@ def cut_text(text: str) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}\n{CUT}"
 
 
-def command_text(text: Any, arguments: Mapping[str, Any]) -> str:
+def text_with_arguments_filled_in(text: Any, arguments: Mapping[str, Any]) -> str:
     """A variable of the environment."""
     return "".join(part if isinstance(part, str) else str(arguments.get(part.name, "")) for part in text)
 

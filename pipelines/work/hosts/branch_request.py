@@ -51,11 +51,11 @@ async def _open_or_update_request_and_is_new(
     ours = next((request for request in known if request_text.mark in request.body), None)
     if ours is not None:
         return ours, True
-    await clearance_or_not_cleared(may)
+    await clearance_or_raise_not_cleared(may)
     return await host.open_request(head, base, request_text.title, own_section(request_text.body)), False
 
 
-async def clearance_or_not_cleared(may: May) -> DeliveryPermission:
+async def clearance_or_raise_not_cleared(may: May) -> DeliveryPermission:
     """:raises NotCleared"""
     clearance = await may()
     if clearance.refused:

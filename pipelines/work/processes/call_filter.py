@@ -111,7 +111,7 @@ def steps_against_bypass(calls: CallNumbers) -> Steps:
     )
 
 
-def refusal_steps(calls: CallNumbers, *, namespaces: bool, outside: bool) -> Steps:
+def steps_refusing_calls(calls: CallNumbers, *, namespaces: bool, outside: bool) -> Steps:
     """Refuse what no station needs, and an attack does: keyrings, bpf, and sockets but those of files, IPv4 and IPv6.
 
     :param namespaces: whether it also makes and enters none; without `clone3`, whose flags cannot be seen, libraries
@@ -145,7 +145,7 @@ def network_refusal_steps(calls: CallNumbers) -> Steps:
     return (*steps_against_bypass(calls), (EQUAL, 1, 0, calls.socket), PASSED, *family)
 
 
-def handover_steps(calls: CallNumbers) -> Steps:
+def steps_handing_calls_to_other_process(calls: CallNumbers) -> Steps:
     """Make `connect` and `listen` wait for the answer of another process. No connection is made besides, as data that
     is sent at once could; a socket is of the file system or of TCP over IPv4."""
     waits = (RETURN, 0, 0, NOTIFY)
@@ -188,7 +188,7 @@ def install_filter(steps: Steps) -> None:
 def refuse_needless_calls() -> None:
     """Refuse what no station behind Landlock needs, on the machines whose calls are known."""
     if platform.machine() in MACHINES:
-        install_filter(refusal_steps(machine_call_numbers(), namespaces=True, outside=True))
+        install_filter(steps_refusing_calls(machine_call_numbers(), namespaces=True, outside=True))
 
 
 def cut_network() -> None:
@@ -207,7 +207,7 @@ def go_offline() -> None:
 def hand_calls_over_and_return_descriptor() -> int:
     """:return: the descriptor from which another process takes the calls. :raises OSError: the kernel has no such"""
     calls, flags = machine_call_numbers(), NEW_LISTENER | WAIT_KILLABLE
-    filtering = call_filter(handover_steps(calls))
+    filtering = call_filter(steps_handing_calls_to_other_process(calls))
     return checked_result(
         call_kernel(calls.seccomp, SET_MODE_FILTER, flags, ctypes.byref(filtering)), "seccomp"
     )
@@ -222,7 +222,7 @@ def main() -> int:
         filtering = os.memfd_create("filter", 0)
         os.write(
             filtering,
-            packed_filter(refusal_steps(machine_call_numbers(), namespaces=namespaces, outside=False)),
+            packed_filter(steps_refusing_calls(machine_call_numbers(), namespaces=namespaces, outside=False)),
         )
         os.lseek(filtering, 0, os.SEEK_SET)
         argv[1:1] = ["--seccomp", str(filtering)]

@@ -80,7 +80,7 @@ def output_in_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = 
     text = without_echo(text, prompt)
     blocks = Blocks.blocks_in_text(text, keys)
     if blocks.value is not MISSING:
-        outside = wanted_keys_in(_without_blocks(text), keys)
+        outside = wanted_keys_text(_without_blocks(text), keys)
         more = (f"{outside} stands outside of the block that counts, and was not read.",) if outside else ()
         return TextOutput(
             wanted_keys_or_all(blocks.value, keys),
@@ -195,11 +195,11 @@ def _lost_output_reason(text: str, keys: Sequence[str], fault: str, cut: str) ->
     rest = SIGNAL_LINE.sub("", _without_blocks(text))
     if BEGINS.match(rest):
         return f"the text begins as JSON and is none: {fault}"
-    listed = wanted_keys_in(rest, keys)
+    listed = wanted_keys_text(rest, keys)
     return f"{listed} stands in the text, and in no json block" if listed else ""
 
 
-def wanted_keys_in(text: str, keys: Sequence[str]) -> str:
+def wanted_keys_text(text: str, keys: Sequence[str]) -> str:
     """List the wanted keys that stand in a text as JSON writes them."""
     return ", ".join(key for key in keys if re.search(rf"[\"']{re.escape(key)}[\"']\s*:", text))
 

@@ -137,7 +137,7 @@ def line_pieces(line: str) -> list[str]:
     return [line[at : at + LONGEST_LINE] for at in range(0, max(len(line), 1), LONGEST_LINE)]
 
 
-def stamped_line(seconds: float, line: str) -> str:
+def time_stamped_line(seconds: float, line: str) -> str:
     """The form in which a line is stored."""
     return f"{seconds:.3f}\t{line}\n"
 

@@ -179,7 +179,7 @@ class Driver:
                 await self._settle_cancelled(work)
                 return
             except Exception:
-                self.running.abandon_to_expiry(work)
+                self.running.stop_renewing_lease(work)
                 log.exception("drive_failed", job=work.started.orders.job_id)
                 return
             finally:
@@ -213,14 +213,14 @@ class Driver:
         if answer.status not in ("accepted", "repeated"):
             raise LeaseLost
         work.outcome = outcome
-        _tell_of_work(started.orders, outcome, began, ended)
+        _log_and_trace_work(started.orders, outcome, began, ended)
         left_files = kind_executes(started.orders.kind) or started.orders.question is not None
         if left_files and answer.decision == "finish":
             await asyncio.to_thread(self.folders.remove_kept_folder, started.orders.task_id)
         return answer.following
 
 
-def _tell_of_work(orders: Orders, outcome: Outcome, began: float, ended: float) -> None:
+def _log_and_trace_work(orders: Orders, outcome: Outcome, began: float, ended: float) -> None:
     """Log a job whose report was taken, and record its spans."""
     result = derived_outcome(read_outcome(outcome)).result
     where = {"station": orders.station.key, "kind": orders.kind, "attempt": orders.attempt}

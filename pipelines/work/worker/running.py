@@ -47,7 +47,7 @@ class Running:
         self.work[job_id] = running_work
         return running_work
 
-    def abandon_to_expiry(self, work: RunningWork) -> None:
+    def stop_renewing_lease(self, work: RunningWork) -> None:
         """Nobody renews its lease: it expires, and counts as an attempt, so that it cannot go on for ever."""
         if self.work.get(work.started.orders.job_id) is work:
             self.abandoned.add(work.started.orders.job_id)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipelines.formats import native
 from pipelines.formats.foreign import document_import
-from pipelines.formats.foreign.carrier import MOST_LOSSES
+from pipelines.formats.foreign.import_notes import MOST_LOSSES
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 

@@ -22,12 +22,12 @@ from pipelines.routing.analysis.lint.finding import ERROR, Finding
 STATION = {"key": "a", "work": {"kind": "manual"}, "rules": [{"id": "r", "to": "completed"}]}
 
 
-def read(given, carrier):
+def read(given, import_notes):
     if given["jobs"] == "broken":
         raise KeyError("steps")
     if given["jobs"] == "odd":
         return {"stations": object()}
-    carrier.note_loss("jobs", "they run one after another")
+    import_notes.note_loss("jobs", "they run one after another")
     return {"gateline": 1, "key": "j", "name": "Jobs", "stations": [STATION]}
 
 

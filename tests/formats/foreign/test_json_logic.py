@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.formats.foreign.carrier import Carrier
+from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.vibe_factory.reader import transition_condition_or_none
 from pipelines.routing.basics.bounds import EvaluationBudget
 from pipelines.routing.document.algebra import ConditionView
@@ -144,13 +144,13 @@ def reference(rule: Any, data: Any) -> Any:
 
 def decided(rule: Any, data: Any) -> tuple[bool, list[str]]:
     """What the line decides of an output, and what its import says is otherwise."""
-    carrier, problems = Carrier(), Problems()
-    when = transition_condition_or_none(rule, "when", carrier)
-    assert when is not None, carrier.faults
+    import_notes, problems = ImportNotes(), Problems()
+    when = transition_condition_or_none(rule, "when", import_notes)
+    assert when is not None, import_notes.faults
     made = read_condition(when, "when", problems, ())
     assert not problems.found, problems.found
     view = ConditionView("success", "pass", "", None, data, False, {}, {}, EvaluationBudget())
-    return true_of(made, view), [str(loss.message) for loss in carrier.losses]
+    return true_of(made, view), [str(loss.message) for loss in import_notes.losses]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 
 from pipelines.formats import native
 from pipelines.formats.foreign import document_import
-from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.document_export import export_document
+from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.known_systems import OWN, recognise_system
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
@@ -62,9 +62,9 @@ def read_alone(text: str) -> str:
         return "not recognised"
     if system.fault(given):
         return "refused"
-    carrier = Carrier()
-    document = system.read(given, carrier)
-    return "refused" if carrier.faults else lined(document)
+    import_notes = ImportNotes()
+    document = system.read(given, import_notes)
+    return "refused" if import_notes.faults else lined(document)
 
 
 def memory() -> int:

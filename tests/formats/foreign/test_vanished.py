@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from pipelines.formats.foreign.carrier import Carrier
+from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.known_systems import recognise_system
 from tests.formats.foreign.mutants import RIGHT
 
@@ -29,10 +29,10 @@ def read(document: Any) -> tuple[str, list[tuple[str, str]]] | None:
     system = recognise_system(document).system
     if system is None or system.read is None or system.fault(document):
         return None
-    carrier = Carrier()
-    line = system.read(document, carrier)
-    losses = sorted((loss.path, str(loss.message)) for loss in carrier.losses)
-    return None if carrier.faults else (json.dumps(line, default=str), losses)
+    import_notes = ImportNotes()
+    line = system.read(document, import_notes)
+    losses = sorted((loss.path, str(loss.message)) for loss in import_notes.losses)
+    return None if import_notes.faults else (json.dumps(line, default=str), losses)
 
 
 def places(document: Any, before: Place = ()) -> Iterator[Place]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines.formats.foreign import document_import
-from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.document_export import export_document
+from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.vibe_factory.reader import _condition_of_text_or_none
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import ParsedLine, read_line
@@ -227,9 +227,9 @@ def test_what_is_not_read_is_kept() -> None:
 
 
 def test_a_condition_of_signs_alone_is_refused_before_each_is_tried() -> None:
-    carrier = Carrier()
-    assert _condition_of_text_or_none("<" * 200_000, "condition", carrier) is None
-    assert [str(each) for each in carrier.faults] == ["condition: is longer than 10000 characters"]
+    import_notes = ImportNotes()
+    assert _condition_of_text_or_none("<" * 200_000, "condition", import_notes) is None
+    assert [str(each) for each in import_notes.faults] == ["condition: is longer than 10000 characters"]
 
 
 def test_C16_what_completes_is_in_review_there_and_comes_back_without_a_loss() -> None:

@@ -15,8 +15,8 @@ from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.definitions import structural_sentence
 from pipelines.routing.sentences.differences import (
     name_in_versions_or_empty,
+    past_and_present_text_of_routes,
     region_change_sentence,
-    route_tenses,
     sample_sentence,
 )
 from pipelines.routing.sentences.values import shortened_unquoted_json
@@ -50,7 +50,7 @@ def decision(kind: str, /, **more: Any) -> dict[str, Any]:
 
 def said(answer: dict[str, Any]) -> tuple[str, str]:
     """The same decision as it was and as it is."""
-    return route_tenses(PAIR, Sample({"station": "a", "outcome": {}}, answer, answer))
+    return past_and_present_text_of_routes(PAIR, Sample({"station": "a", "outcome": {}}, answer, answer))
 
 
 ASKED = {"agentic": {"question": "Good?"}}

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pipelines.formats.foreign.aeef.contracts import contract_instructions
 from pipelines.formats.foreign.aeef.transitions import REWORK, ROLLBACK, StateTransition, state_transitions
-from pipelines.formats.foreign.carrier import Carrier, Json, key_slug, objects_in_list, unread_parts
+from pipelines.formats.foreign.import_notes import ImportNotes, Json, key_slug, objects_in_list, unread_parts
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
@@ -75,17 +75,17 @@ def document_fault_or_none(document: Any) -> Problem | None:
     return Problem("", what, "a line is read from transitions, events, work items and contracts of agents")
 
 
-def read_machine(document: Any, carrier: Carrier) -> Json:
+def read_machine(document: Any, import_notes: ImportNotes) -> Json:
     """Read any of its documents, or a list of them."""
     ways: list[StateTransition] = []
     contracts: list[tuple[str, Mapping[str, Any]]] = []
     owners: dict[str, str] = {}
     head: Json = {}
     for place, part in (
-        [("", document)] if isinstance(document, Mapping) else objects_in_list(carrier, document, "")
+        [("", document)] if isinstance(document, Mapping) else objects_in_list(import_notes, document, "")
     ):
-        ways += state_transitions(part, place, carrier, owners)
-        contracts += _agent_contracts(part, place, carrier)
+        ways += state_transitions(part, place, import_notes, owners)
+        contracts += _agent_contracts(part, place, import_notes)
         head = head or {key: part[key] for key in ("id", "name", "description") if part.get(key)}
     identities = [str(contract["agent_id"]) for _place, contract in contracts]
     for identity in identities:
@@ -94,29 +94,29 @@ def read_machine(document: Any, carrier: Carrier) -> Json:
         if OWNERS.get(SECONDS.get(identity, "")) not in identities:
             owners.setdefault(owned, identity)
     if contracts and not ways:
-        carrier.note_loss(
+        import_notes.note_loss(
             "", "contracts do not say which agent follows which: here the order of AEEF's stages"
         )
         ways = [StateTransition("", *pair) for pair in pairwise(_states_of_owners(owners))]
     states = _ordered_states(ways) or _states_of_owners(owners)
-    if not any(state not in ENDS for state in states) and not carrier.faults:
-        carrier.note_fault("", "names no state in which anything is done")
-    return _line_document(head, states, ways, contracts, owners, carrier, document)
+    if not any(state not in ENDS for state in states) and not import_notes.faults:
+        import_notes.note_fault("", "names no state in which anything is done")
+    return _line_document(head, states, ways, contracts, owners, import_notes, document)
 
 
 def _agent_contracts(
-    part: Mapping[str, Any], place: str, carrier: Carrier
+    part: Mapping[str, Any], place: str, import_notes: ImportNotes
 ) -> list[tuple[str, Mapping[str, Any]]]:
     if "agent_id" in part and "stage_history" not in part:
         contracts = [(place, part)]
     else:
-        contracts = objects_in_list(carrier, part.get("agents"), f"{place}.agents" if place else "agents")
+        contracts = objects_in_list(import_notes, part.get("agents"), f"{place}.agents" if place else "agents")
     for at, contract in contracts:
         identity = contract.get("agent_id")
         if not isinstance(identity, str) or not identity:
-            carrier.note_fault(f"{at}.agent_id".lstrip("."), "is missing")
+            import_notes.note_fault(f"{at}.agent_id".lstrip("."), "is missing")
         else:
-            carrier.note_loss(
+            import_notes.note_loss(
                 at,
                 _(
                     "%(agent)s is named at its station, and its contract is told to who works there: whoever"
@@ -153,10 +153,10 @@ def _line_document(
     ways: list[StateTransition],
     contracts: list[tuple[str, Mapping[str, Any]]],
     owners: Mapping[str, str],
-    carrier: Carrier,
+    import_notes: ImportNotes,
     document: Any,
 ) -> Json:
-    keys = {state: carrier.claim_key(state, "state") for state in states}
+    keys = {state: import_notes.claim_key(state, "state") for state in states}
     gates: dict[str, Json] = {}
     stations = []
     of_agent = {str(agent_contract["agent_id"]): agent_contract for _at, agent_contract in contracts}
@@ -172,10 +172,10 @@ def _line_document(
             contract = "\n".join(
                 contract_instructions(of_agent[key]) for key in agents.values() if key in of_agent
             )
-            stations.append(_station_document(state, own, keys, agents, contract, gates, carrier))
+            stations.append(_station_document(state, own, keys, agents, contract, gates, import_notes))
     for way in ways:
         if way.source in ENDS and (way.source, way.target) not in FOLLOW_UPS:
-            carrier.note_loss(
+            import_notes.note_loss(
                 way.place, _("%(state)s is an end: what follows it is a new task", state=way.source)
             )
     pairs = [(way.source, way.target) for way in ways]
@@ -233,7 +233,7 @@ def _station_document(
     agents: Mapping[str, str],
     instructions: str,
     gates: dict[str, Json],
-    carrier: Carrier,
+    import_notes: ImportNotes,
 ) -> Json:
     key = keys[state]
     of_stage = keys.get(REWORKS.get(state.removeprefix(REWORK), "")) if state.startswith(REWORK) else None
@@ -241,7 +241,7 @@ def _station_document(
     rules: list[Json] = []
     written: set[str] = set()
     for way in own:
-        rule = _rule_document(way, key, keys, carrier)
+        rule = _rule_document(way, key, keys, import_notes)
         meaning = jsontext.dumps([rule["when"], rule["to"]])
         if meaning not in written:
             rules.append(rule)
@@ -251,13 +251,13 @@ def _station_document(
         to = "@origin" if state.startswith(REWORK) else "completed"
         ends_as = keys.get("ROLLED_BACK", "failed") if state == ROLLBACK else to
         rule = {
-            "id": carrier.claim_rule_id(f"{key}-done", "rule"),
+            "id": import_notes.claim_rule_id(f"{key}-done", "rule"),
             "when": {"verdict": "pass"},
             "to": ends_as,
         }
         rules.append(rule)
         if to == "completed":
-            carrier.note_loss("", _("nothing leads on from %(state)s: the line ends there", state=state))
+            import_notes.note_loss("", _("nothing leads on from %(state)s: the line ends there", state=state))
     return {
         "key": key,
         "name": state,
@@ -270,14 +270,14 @@ def _station_document(
     }
 
 
-def _rule_document(way: StateTransition, key: str, keys: Mapping[str, str], carrier: Carrier) -> Json:
+def _rule_document(way: StateTransition, key: str, keys: Mapping[str, str], import_notes: ImportNotes) -> Json:
     verdict: Json = {"verdict": "pass" if way.is_forward else "fail"}
     when: Json = {"all": [verdict, {"failure_type": way.failure}]} if way.failure else verdict
     to = way.target
     back = way.source.startswith(REWORK) and REWORKS.get(way.source.removeprefix(REWORK)) == to
     extra = {**way.extra, **({"requires": dict(way.requires)} if way.requires else {})}
     return {
-        "id": carrier.claim_rule_id(way.name or f"{key}-to-{keys[to]}", "rule"),
+        "id": import_notes.claim_rule_id(way.name or f"{key}-to-{keys[to]}", "rule"),
         "when": when,
         # The stage whose gate failed, whichever it was (E12).
         "to": "@origin" if back else keys[to],

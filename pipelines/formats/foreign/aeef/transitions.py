@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import (
-    Carrier,
+from pipelines.formats.foreign.import_notes import (
+    ImportNotes,
     Json,
     objects_in_list,
     shortened_json,
@@ -54,34 +54,34 @@ class StateTransition:
 
 
 def state_transitions(
-    part: Mapping[str, Any], place: str, carrier: Carrier, owners: dict[str, str]
+    part: Mapping[str, Any], place: str, import_notes: ImportNotes, owners: dict[str, str]
 ) -> Iterator[StateTransition]:
     """Yield the transitions of one document at `place`; who works in a state is noted in `owners`, the first
     that is named."""
     dot = f"{place}." if place else ""
     if "stage_history" in part:
-        yield from _history_transitions(part, dot, carrier, owners)
+        yield from _history_transitions(part, dot, import_notes, owners)
     elif isinstance(part.get("transition"), Mapping):
         if "event_id" in part or "from_state" in part["transition"]:
-            yield from _event_transition(part, dot, carrier, owners)
+            yield from _event_transition(part, dot, import_notes, owners)
         else:
-            yield from _declared_transition(part["transition"], f"{dot}transition", carrier, owners)
+            yield from _declared_transition(part["transition"], f"{dot}transition", import_notes, owners)
     for name, read_one in (("work_items", _history_transitions), ("events", _event_transition)):
-        for at, member in objects_in_list(carrier, part.get(name), f"{dot}{name}"):
-            yield from read_one(member, f"{at}.", carrier, owners)
-    for at, member in objects_in_list(carrier, part.get("transitions"), f"{dot}transitions"):
+        for at, member in objects_in_list(import_notes, part.get(name), f"{dot}{name}"):
+            yield from read_one(member, f"{at}.", import_notes, owners)
+    for at, member in objects_in_list(import_notes, part.get("transitions"), f"{dot}transitions"):
         inner = member.get("transition")
         transition = inner if isinstance(inner, Mapping) else member
         yield from _declared_transition(
-            transition, f"{at}.transition" if transition is inner else at, carrier, owners
+            transition, f"{at}.transition" if transition is inner else at, import_notes, owners
         )
 
 
 def _declared_transition(
-    transition: Mapping[str, Any], at: str, carrier: Carrier, owners: dict[str, str]
+    transition: Mapping[str, Any], at: str, import_notes: ImportNotes, owners: dict[str, str]
 ) -> Iterator[StateTransition]:
-    source = _read_state_or_empty(transition.get("from"), f"{at}.from", carrier)
-    target = _read_state_or_empty(transition.get("to"), f"{at}.to", carrier)
+    source = _read_state_or_empty(transition.get("from"), f"{at}.from", import_notes)
+    target = _read_state_or_empty(transition.get("to"), f"{at}.to", import_notes)
     if not source or not target:
         return
     for state, field_of in ((source, "agent"), (target, "target_agent")):
@@ -90,15 +90,15 @@ def _declared_transition(
     failure = transition.get("failure_type") or ""
     if not isinstance(failure, str):
         # Without it the transition would be that of every failure
-        carrier.note_fault(f"{at}.failure_type", _("%(value)s is no text", value=shortened_json(failure)))
+        import_notes.note_fault(f"{at}.failure_type", _("%(value)s is no text", value=shortened_json(failure)))
         return
     yield StateTransition(
         at,
         source,
         target,
-        _requirements_by_name(transition.get("requires"), f"{at}.requires", carrier),
+        _requirements_by_name(transition.get("requires"), f"{at}.requires", import_notes),
         failure=failure,
-        most=carrier.whole_number_or_loss(transition.get("max"), f"{at}.max", least=0),
+        most=import_notes.whole_number_or_loss(transition.get("max"), f"{at}.max", least=0),
         # As text: a list or an object cannot be looked up.
         passed=PASSES.get(str(transition.get("result"))),
         name=text_or_none(transition.get("id")) or "",
@@ -106,7 +106,7 @@ def _declared_transition(
     )
 
 
-def _requirements_by_name(requires: Any, at: str, carrier: Carrier) -> Json:
+def _requirements_by_name(requires: Any, at: str, import_notes: ImportNotes) -> Json:
     """`{name: what}`, or a list of names and of such objects."""
     if requires is None:
         return {}
@@ -119,17 +119,17 @@ def _requirements_by_name(requires: Any, at: str, carrier: Carrier) -> Json:
         elif isinstance(requirement, str) and requirement:
             required[requirement] = True
         else:
-            carrier.note_fault(at, "has to name what is required")
+            import_notes.note_fault(at, "has to name what is required")
     return required
 
 
 def _event_transition(
-    event: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]
+    event: Mapping[str, Any], dot: str, import_notes: ImportNotes, owners: dict[str, str]
 ) -> Iterator[StateTransition]:
     moved = event.get("transition")
     moved = moved if isinstance(moved, Mapping) else {}
-    source = _read_state_or_empty(moved.get("from_state"), f"{dot}transition.from_state", carrier)
-    target = _read_state_or_empty(moved.get("to_state"), f"{dot}transition.to_state", carrier)
+    source = _read_state_or_empty(moved.get("from_state"), f"{dot}transition.from_state", import_notes)
+    target = _read_state_or_empty(moved.get("to_state"), f"{dot}transition.to_state", import_notes)
     if not source or not target:
         return
     agents = event.get("agent")
@@ -144,43 +144,43 @@ def _event_transition(
         if result in ("pass", "fail"):
             # Failed or passed then, it is a check that has to pass before a task goes this way.
             required[str(check)] = "pass"
-    _report_record(dot, carrier)
+    _report_record(dot, import_notes)
     yield StateTransition(dot.rstrip("."), source, target, required)
 
 
 def _history_transitions(
-    work_item: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]
+    work_item: Mapping[str, Any], dot: str, import_notes: ImportNotes, owners: dict[str, str]
 ) -> Iterator[StateTransition]:
     """Yield the transitions from each entry of the work item's history to the next, and from the last to
     where it stands."""
     entries = []
-    for at, stage_entry in objects_in_list(carrier, work_item.get("stage_history"), f"{dot}stage_history"):
-        if state := _read_state_or_empty(stage_entry.get("stage"), f"{at}.stage", carrier):
+    for at, stage_entry in objects_in_list(import_notes, work_item.get("stage_history"), f"{dot}stage_history"):
+        if state := _read_state_or_empty(stage_entry.get("stage"), f"{at}.stage", import_notes):
             entries.append((at, state, stage_entry.get("result")))
             if isinstance(agent := stage_entry.get("agent"), str) and agent:
                 owners.setdefault(state, agent)
     now = work_item.get("current_state")
-    if now is not None and (state := _read_state_or_empty(now, f"{dot}current_state", carrier)):
+    if now is not None and (state := _read_state_or_empty(now, f"{dot}current_state", import_notes)):
         # A history whose last entry is the current state has no further way to it.
         if not entries or entries[-1][1] != state:
             entries.append((f"{dot}current_state", state, None))
         if isinstance(agent := work_item.get("current_agent"), str) and agent:
             owners.setdefault(state, agent)
-    _report_record(dot, carrier)
+    _report_record(dot, import_notes)
     # A result is that of the stage that was left, so the last one leads nowhere.
     for (at, source, result), (_next, target, _result) in pairwise(entries):
         yield StateTransition(at, source, target, passed=PASSES.get(str(result)))
 
 
-def _report_record(dot: str, carrier: Carrier) -> None:
-    carrier.note_loss(
+def _report_record(dot: str, import_notes: ImportNotes) -> None:
+    import_notes.note_loss(
         dot.rstrip("."),
         "this is a record of work: the line has the ways that it took, and no task is made of it",
     )
 
 
-def _read_state_or_empty(value: Any, at: str, carrier: Carrier) -> str:
+def _read_state_or_empty(value: Any, at: str, import_notes: ImportNotes) -> str:
     if isinstance(value, str) and value.strip():
         return value.strip()
-    carrier.note_fault(at, _("%(given)s is no state", given=shortened_json(value)), "name one, like TESTING")
+    import_notes.note_fault(at, _("%(given)s is no state", given=shortened_json(value)), "name one, like TESTING")
     return ""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pipelines.formats.foreign.aeef.contracts import TITLES
 from pipelines.formats.foreign.aeef.reader import ENDS, FOLLOW_UPS, READ_OF_MACHINE, REWORKS, is_record
 from pipelines.formats.foreign.aeef.transitions import REWORK, StateTransition
-from pipelines.formats.foreign.carrier import key_slug, unread_parts
+from pipelines.formats.foreign.import_notes import key_slug, unread_parts
 from pipelines.formats.foreign.writer_helpers import Json, stations_in_order, stored_extra
 from pipelines.routing.document.preconditions import METADATA
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pipelines.formats.foreign.alp.reader import UNUSED, to_object
-from pipelines.formats.foreign.carrier import Json
+from pipelines.formats.foreign.import_notes import Json
 from pipelines.routing.basics.problems import Problem
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.alp.expressions import ExpressionError, condition_expression, parsed_condition
-from pipelines.formats.foreign.carrier import Carrier, Json
+from pipelines.formats.foreign.import_notes import ImportNotes, Json
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.gate_tools import MAX_RETRIES, TIMEOUT
 
@@ -27,14 +27,14 @@ class UnsupportedTool(ValueError):
         self.at = at
 
 
-def gate_tool_or_loss(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | None:
+def gate_tool_or_loss(gate: Mapping[str, Any], place: str, import_notes: ImportNotes) -> Json | None:
     """None where a person has to decide in its stead, which is listed."""
     tool = gate.get("tool")
     losses: Losses = {}
     try:
         made = _tool_document(tool if isinstance(tool, Mapping) else {}, losses)
     except UnsupportedTool as fault:
-        carrier.note_loss(
+        import_notes.note_loss(
             f"{place}.tool.{fault.at}",
             (
                 "the tool of a gate cannot do this here, so it is not run and a person decides. Give the gate"
@@ -42,12 +42,12 @@ def gate_tool_or_loss(gate: Mapping[str, Any], place: str, carrier: Carrier) -> 
             ),
         )
         return None
-    carrier.note_loss(
+    import_notes.note_loss(
         f"{place}.tool",
         "it runs on a worker of Gateline, in a copy of the workspace of the station: the program has to be there",
     )
     for at, message in losses.items():
-        carrier.note_loss(f"{place}.tool.{at}", message)
+        import_notes.note_loss(f"{place}.tool.{at}", message)
     # There a warning lets the task go on, unless the gate says that somebody looks at it.
     return {**made, "approve_warnings": gate.get("approveWarnings") is not True}
 

@@ -17,8 +17,8 @@ from pipelines.formats.foreign.alp.assembly_line import (
     first_named_value,
     station_trigger,
 )
-from pipelines.formats.foreign.carrier import (
-    Carrier,
+from pipelines.formats.foreign.import_notes import (
+    ImportNotes,
     Json,
     key_slug,
     shortened_json,
@@ -56,18 +56,18 @@ DRY_RUN: Final = "dry-run"
 READ_OF_GATE: Final = ("name", "description", "requiresApproval", "notifyEmails")
 
 
-def read_assembly_line(document: Mapping[str, Any], carrier: Carrier) -> Json:
-    line = AssemblyLine(document, carrier)
+def read_assembly_line(document: Mapping[str, Any], import_notes: ImportNotes) -> Json:
+    line = AssemblyLine(document, import_notes)
     for at, rule in line.rules:
         if str(first_named_value(rule, FROM)) not in line.keys:
             path = f"{at}.{next((name for name in FROM if name in rule), FROM[0])}"
-            carrier.note_fault(
+            import_notes.note_fault(
                 path, _("there is no station %(id)s", id=shortened_json(first_named_value(rule, FROM)))
             )
     name = str(document.get("name") or document.get("id") or "Line")
     stations = _station_documents(line)
     if line.asks:
-        carrier.note_loss(
+        import_notes.note_loss(
             line.of_rules,
             "conditions may ask an evaluator or a hook in this line, because its rules do",
         )
@@ -105,7 +105,7 @@ def _station_documents(line: AssemblyLine) -> list[Json]:
         # What succeeds goes past the questions, and to an end that stands behind it.
         if (station["key"] in line.questions or follows in sinks) and not {"success", "any"} & set(results):
             rule = {
-                "id": line.carrier.claim_rule_id(f"{station['key']}-next", "rule"),
+                "id": line.import_notes.claim_rule_id(f"{station['key']}-next", "rule"),
                 "when": {"result": "success"},
             }
             station["rules"].append({**rule, "to": follows})
@@ -138,46 +138,46 @@ def _report_unused(line: AssemblyLine, document: Mapping[str, Any]) -> None:
     """Name what the line, a station or `init.json` beside it says and what nothing does here."""
     holders = [("", document), ("init.", to_object(document.get("init")))]
     for place, station in line.stations:
-        _report_trigger(station, place, line.carrier)
+        _report_trigger(station, place, line.import_notes)
         holders += [(f"{place}.", station), (f"{place}.trigger.", station_trigger(station))]
     for path, holder in holders:
         for name, message in UNUSED.items():
             if holder.get(name):
-                line.carrier.note_loss(f"{path}{name}", message)
+                line.import_notes.note_loss(f"{path}{name}", message)
 
 
-def _report_trigger(station: Mapping[str, Any], place: str, carrier: Carrier) -> None:
+def _report_trigger(station: Mapping[str, Any], place: str, import_notes: ImportNotes) -> None:
     """Name a trigger that is another one than this system reads: whoever works there is a person."""
-    trigger = carrier.object_or_loss(station.get("trigger"), f"{place}.trigger")
+    trigger = import_notes.object_or_loss(station.get("trigger"), f"{place}.trigger")
     if (kind := trigger.get("type")) not in (None, "", "none", WORKED):
         message = _("%(kind)s starts nothing here: a person works at this station", kind=shortened_json(kind))
-        carrier.note_loss(f"{place}.trigger.type", message)
+        import_notes.note_loss(f"{place}.trigger.type", message)
 
 
-def _report_repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> None:
+def _report_repository(trigger: Mapping[str, Any], place: str, import_notes: ImportNotes) -> None:
     for name in REPOSITORY:
         if trigger.get(name) is True:
-            carrier.note_loss(
+            import_notes.note_loss(
                 f"{place}.trigger.{name}",
                 "no repository is made for a task: its runners hand on files as artifacts",
             )
 
 
 def _station_document(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
-    carrier, identity = line.carrier, str(station.get("id"))
+    import_notes, identity = line.import_notes, str(station.get("id"))
     key, label, trigger = line.keys[identity], _station_label(station), station_trigger(station)
-    _report_repository(trigger, place, carrier)
-    system = _prompt_text(trigger, "appendSystemPrompt", station, "system", place, carrier)
-    prompt = _prompt_text(trigger, "promptTemplate", station, "prompt", place, carrier)
+    _report_repository(trigger, place, import_notes)
+    system = _prompt_text(trigger, "appendSystemPrompt", station, "system", place, import_notes)
+    prompt = _prompt_text(trigger, "promptTemplate", station, "prompt", place, import_notes)
     rules = [
         made for at, rule in line.rules_from(identity) for made in _rule_documents(rule, at, key, label, line)
     ]
     limits = {
         to: f"{minutes}m"
         for to, field in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes"))
-        if (minutes := carrier.whole_number_or_loss(trigger.get(field), f"{place}.trigger.{field}"))
+        if (minutes := import_notes.whole_number_or_loss(trigger.get(field), f"{place}.trigger.{field}"))
     }
-    labels = carrier.texts_or_loss(trigger.get("labels"), f"{place}.trigger.labels")
+    labels = import_notes.texts_or_loss(trigger.get("labels"), f"{place}.trigger.labels")
     rest = unread_parts(station, (*READ_OF_STATION, "trigger")).get("extra", {})
     # What nobody reads of the trigger is kept, so that an export has it.
     rest |= {"trigger": unread} if (unread := unread_parts(trigger, READ_OF_TRIGGER).get("extra")) else {}
@@ -198,12 +198,12 @@ def _prompt_text(
     station: Mapping[str, Any],
     fallback_key: str,
     place: str,
-    carrier: Carrier,
+    import_notes: ImportNotes,
 ) -> str:
     """Take it of the trigger, else of the file beside its station."""
     if trigger.get(key):
-        return carrier.escaped_template(f"{place}.trigger.{key}", trigger[key])
-    return carrier.escaped_template(f"{place}.{fallback_key}", station.get(fallback_key))
+        return import_notes.escaped_template(f"{place}.trigger.{key}", trigger[key])
+    return import_notes.escaped_template(f"{place}.{fallback_key}", station.get(fallback_key))
 
 
 def _work_document(dispatched: bool, system: str, prompt: str) -> Json:
@@ -227,7 +227,7 @@ def _rule_documents(rule: Mapping[str, Any], at: str, key: str, name: str, line:
     if condition == "hook":
         return _answer_rules(rule, at, key, line, ("onPass", "onBlock"))
     if condition not in CONDITIONS:
-        line.carrier.note_fault(
+        line.import_notes.note_fault(
             f"{at}.condition",
             _("%(condition)s is no condition", condition=shortened_json(rule.get("condition"))),
             "it is success, failure, cancelled or any",
@@ -244,7 +244,7 @@ def _typed_rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: As
     """Lead to the station that its questions are, after the outcome that it names, and through its own gates."""
     condition = rule["condition"].get("when", "success")
     if condition not in CONDITIONS:
-        line.carrier.note_fault(
+        line.import_notes.note_fault(
             f"{at}.condition.when", _("%(condition)s is no condition", condition=shortened_json(condition))
         )
         return []
@@ -266,14 +266,14 @@ def _answer_rules(
     asks = ways[0] == "onYes"
     question = rule.get("evaluator" if asks else "hook")
     if not isinstance(question, str) or not question.strip():
-        line.carrier.note_fault(f"{at}.{'evaluator' if asks else 'hook'}", "is missing")
+        line.import_notes.note_fault(f"{at}.{'evaluator' if asks else 'hook'}", "is missing")
         return []
     question_test: Json = {"agentic": {"question": question}} if asks else {"hook": {"argv": [question]}}
     rules = []
     for way, answer in zip(ways, ("yes", "no") if asks else ("pass", "block"), strict=True):
         to = rule.get(way)
         if not isinstance(to, Mapping):
-            line.carrier.note_fault(f"{at}.{way}", "has to name a station")
+            line.import_notes.note_fault(f"{at}.{way}", "has to name a station")
             continue
         target = line.target_key_or_fault(to, f"{at}.{way}.toStationId")
         if target is None:
@@ -285,7 +285,7 @@ def _answer_rules(
             made["feedback"] = True
         elif feedback:
             message = _("%(value)s is read as false", value=shortened_json(feedback))
-            line.carrier.note_loss(f"{at}.{way}.feedbackFromHook", message)
+            line.import_notes.note_loss(f"{at}.{way}.feedbackFromHook", message)
         rules.append(made)
     return rules
 
@@ -293,10 +293,10 @@ def _answer_rules(
 def _rule_document(
     rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, when: Json, to: str
 ) -> Json:
-    most = line.carrier.whole_number_or_loss(rule.get("maxRetries"), f"{at}.maxRetries", least=0)
+    most = line.import_notes.whole_number_or_loss(rule.get("maxRetries"), f"{at}.maxRetries", least=0)
     gates = line.required_gates(rule, at)
     return {
-        "id": line.carrier.claim_rule_id(rule.get("id") or otherwise, "rule"),
+        "id": line.import_notes.claim_rule_id(rule.get("id") or otherwise, "rule"),
         **({"label": str(rule["label"])} if rule.get("label") else {}),
         "when": when,
         "to": to,
@@ -307,8 +307,8 @@ def _rule_document(
 
 
 def _gate_document(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
-    emails = line.carrier.texts_or_loss(gate.get("notifyEmails"), f"{place}.notifyEmails")
-    decided = _decision_mode(gate, place, line.carrier)
+    emails = line.import_notes.texts_or_loss(gate.get("notifyEmails"), f"{place}.notifyEmails")
+    decided = _decision_mode(gate, place, line.import_notes)
     # That nobody had to approve is kept where a person decides here in place of a tool.
     replaced = bool(gate.get("tool")) and decided == {"mode": "manual"}
     return {
@@ -325,14 +325,14 @@ def _gate_document(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> J
     }
 
 
-def _decision_mode(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json:
+def _decision_mode(gate: Mapping[str, Any], place: str, import_notes: ImportNotes) -> Json:
     """Say who decides: a person, a tool, both or nobody."""
     bare = {"requires_approval": False} if gate.get("requiresApproval") is False else {}
     if gate.get("enabled") is False:
         return {"mode": "skip", **bare}  # T8: it passes, and that is recorded
     if not gate.get("tool"):
         return bare
-    tool = alp_tools.gate_tool_or_loss(gate, place, carrier)
+    tool = alp_tools.gate_tool_or_loss(gate, place, import_notes)
     if tool is None:
         return {"mode": "manual"}
     if gate.get("mode") == DRY_RUN:

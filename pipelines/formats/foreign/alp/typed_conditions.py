@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.alp.assembly_line import TO, AssemblyLine
-from pipelines.formats.foreign.carrier import (
+from pipelines.formats.foreign.import_notes import (
     Json,
     manual_work,
     objects_in_list,
@@ -45,29 +45,29 @@ def question_station_or_none(
 ) -> Json | None:
     """Return the station that asks the questions of a typed condition; None where the condition is refused.
     `source`: name of the station in front of it."""
-    condition, place, carrier = rule["condition"], f"{at}.condition", line.carrier
+    condition, place, import_notes = rule["condition"], f"{at}.condition", line.import_notes
     questions = condition.get("questions")
     if not isinstance(questions, Mapping) or not questions:
-        carrier.note_fault(f"{place}.questions", "is missing")
+        import_notes.note_fault(f"{place}.questions", "is missing")
         return None
     if not isinstance(condition.get("fallback"), Mapping):
-        carrier.note_fault(
+        import_notes.note_fault(
             f"{place}.fallback", "is missing", "say where a task goes when nobody answers the questions"
         )
         return None
     if not _is_within_bounds(condition, place, line):
         return None
     name = str(rule.get("label") or f"Questions about {source}")
-    key = carrier.claim_key(rule.get("id") or f"{source}-questions", "questions")
+    key = import_notes.claim_key(rule.get("id") or f"{source}-questions", "questions")
     rules = _route_rules(condition, place, key, line)
-    carrier.note_loss(place, _("its questions are a station of their own here: %(name)s", name=name))
+    import_notes.note_loss(place, _("its questions are a station of their own here: %(name)s", name=name))
     questions_by_path = {
         f"{place}.questions.{question_id}": question for question_id, question in questions.items()
     }
-    said = carrier.escaped_template(
+    said = import_notes.escaped_template(
         place, "\n".join(_question_text(at, said) for at, said in questions_by_path.items())
     )
-    work = manual_work(carrier, f"{place}.evaluator", name, condition.get("evaluator"), said)
+    work = manual_work(import_notes, f"{place}.evaluator", name, condition.get("evaluator"), said)
     numbers = _numeric_paths(rules)
     fields = [
         _question_field(str(question_id), question, numbers)
@@ -103,10 +103,10 @@ def _is_within_bounds(condition: Mapping[str, Any], place: str, line: AssemblyLi
     line.typed_tests += counts["questions"] * counts["route"]
     over = [part for part, count in counts.items() if count > MOST]
     for part in over:
-        line.carrier.note_fault(f"{place}.{part}", _("has more than %(most)s members", most=MOST))
+        line.import_notes.note_fault(f"{place}.{part}", _("has more than %(most)s members", most=MOST))
     if not over and line.typed_tests > MOST_TESTS:
         over = ["route"]
-        line.carrier.note_fault(
+        line.import_notes.note_fault(
             f"{place}.route",
             _("the typed conditions of this line make more than %(most)s comparisons", most=MOST_TESTS),
         )
@@ -132,7 +132,7 @@ def _question_field(name: str, question: Any, numbers: set[str]) -> Json:
 def _route_rules(condition: Mapping[str, Any], place: str, key: str, line: AssemblyLine) -> list[Json]:
     rules = []
     # One iterator for both loops: the second goes on behind “else”.
-    routes = iter(objects_in_list(line.carrier, condition.get("route"), f"{place}.route"))
+    routes = iter(objects_in_list(line.import_notes, condition.get("route"), f"{place}.route"))
     for at, route in routes:
         bare = route.get("else") is True
         tests = [] if bare else _comparison_tests_or_none(route.get("if"), f"{at}.if", condition, line)
@@ -141,7 +141,7 @@ def _route_rules(condition: Mapping[str, Any], place: str, key: str, line: Assem
         if bare:
             break
     for at, _route in routes:
-        line.carrier.note_loss(at, "it stands behind “else” and is never taken, so it is left out")
+        line.import_notes.note_loss(at, "it stands behind “else” and is never taken, so it is left out")
     if (last := _route_rule_or_none(condition["fallback"], f"{place}.fallback", key, line)) is not None:
         rules.append(last)
     return rules
@@ -153,7 +153,7 @@ def _route_rule_or_none(route: Mapping[str, Any], at: str, key: str, line: Assem
     if to is None:
         return None
     return {
-        "id": line.carrier.claim_rule_id(f"{key}-to-{to.lstrip('@')}", "rule"),
+        "id": line.import_notes.claim_rule_id(f"{key}-to-{to.lstrip('@')}", "rule"),
         "to": to,
         **({"gates": gates} if gates else {}),
         **unread_parts(route, READ_OF_ROUTE),
@@ -175,18 +175,18 @@ def _comparison_tests_or_none(
 ) -> list[Json] | None:
     # An empty comparison tests nothing, and so would take every answer.
     if not isinstance(comparisons, Mapping) or not comparisons or {} in comparisons.values():
-        line.carrier.note_fault(at, "has to compare answers, like {“risk”: {“lt”: 0.5}}")
+        line.import_notes.note_fault(at, "has to compare answers, like {“risk”: {“lt”: 0.5}}")
         return None
     tests: list[Json] = []
     for name, comparison in comparisons.items():
         if name not in condition["questions"]:
-            line.carrier.note_fault(
+            line.import_notes.note_fault(
                 f"{at}.{name}", _("there is no question %(name)s", name=shortened_json(name))
             )
             return None
         for op, value in comparison.items() if isinstance(comparison, Mapping) else [("equals", comparison)]:
             if (known := OPERATORS.get(text_or_none(op) or "")) is None:
-                line.carrier.note_fault(f"{at}.{name}", _("%(op)s is no comparison", op=shortened_json(op)))
+                line.import_notes.note_fault(f"{at}.{name}", _("%(op)s is no comparison", op=shortened_json(op)))
                 return None
             tests.append({"output": {"path": path_for_key(str(name)), "op": known, "value": value}})
     return tests

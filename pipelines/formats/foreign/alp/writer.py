@@ -8,7 +8,7 @@ from typing import Any, Final
 from pipelines.formats.foreign.alp import gate_tools as alp_tools
 from pipelines.formats.foreign.alp import reader as alp
 from pipelines.formats.foreign.alp.typed_conditions import OPERATORS, answer_tests
-from pipelines.formats.foreign.carrier import Carrier
+from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.paths import path_for_key
 from pipelines.formats.foreign.writer_helpers import (
     Json,
@@ -165,7 +165,7 @@ def _gate_document(gate: Json) -> Json:
         stored["tool"] = alp_tools.to_alp_tool(tool, stored.get("tool"))
         stored |= {} if tool.get("approve_warnings") else {"approveWarnings": True}
         stored |= {"mode": alp.DRY_RUN} if mode == "manual" else {}
-    elif mode != "skip" and alp_tools.gate_tool_or_loss(stored, "", Carrier()):
+    elif mode != "skip" and alp_tools.gate_tool_or_loss(stored, "", ImportNotes()):
         del stored["tool"]  # a tool that the gate has no more
     return {
         # In front of `stored`, so that what the original said of it counts.

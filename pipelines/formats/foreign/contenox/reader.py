@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import (
-    Carrier,
+from pipelines.formats.foreign.import_notes import (
+    ImportNotes,
     Json,
     key_slug,
     objects_in_list,
@@ -61,26 +61,26 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)")
 SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
-def read_chain(document: Mapping[str, Any], carrier: Carrier) -> Json:
-    tasks = objects_in_list(carrier, document.get("tasks"), "tasks")
+def read_chain(document: Mapping[str, Any], import_notes: ImportNotes) -> Json:
+    tasks = objects_in_list(import_notes, document.get("tasks"), "tasks")
     if not tasks:
-        carrier.note_fault("tasks", "a chain has at least one task")
+        import_notes.note_fault("tasks", "a chain has at least one task")
     keys: dict[str, str] = {}
     for place, task in tasks:
         identity = task.get("id")
         if identity is None and len(tasks) == 1:
             identity = "task"
-            carrier.note_loss(f"{place}.id", "is missing: the task is called “task” here")
+            import_notes.note_loss(f"{place}.id", "is missing: the task is called “task” here")
         if not isinstance(identity, str) or not identity or identity == "end" or identity in keys:
-            carrier.note_fault(f"{place}.id", "has to be a text of its own, and not “end”")
+            import_notes.note_fault(f"{place}.id", "has to be a text of its own, and not “end”")
         else:
-            keys[identity] = carrier.claim_key(identity, "task")
+            keys[identity] = import_notes.claim_key(identity, "task")
     chain = Chain([task for _place, task in tasks], keys)
     name = str(document.get("id") or document.get("description") or "Chain")
     if not document.get("id"):
-        carrier.note_loss("id", _("is missing: the line is called “%(name)s” here", name=name[:80]))
+        import_notes.note_loss("id", _("is missing: the line is called “%(name)s” here", name=name[:80]))
     stations = [
-        _station_document(task, place, chain, carrier)
+        _station_document(task, place, chain, import_notes)
         for place, task in tasks
         if str(task.get("id") or "task") in keys
     ]
@@ -96,17 +96,17 @@ def read_chain(document: Mapping[str, Any], carrier: Carrier) -> Json:
     }
 
 
-def _station_document(task: Mapping[str, Any], place: str, chain: Chain, carrier: Carrier) -> Json:
+def _station_document(task: Mapping[str, Any], place: str, chain: Chain, import_notes: ImportNotes) -> Json:
     identity = str(task.get("id") or "task")
     key = chain.keys[identity]
-    rules = _rule_documents(task, place, key, chain.keys, carrier)
-    limit = _seconds_or_none(task.get("timeout"), f"{place}.timeout", carrier)
+    rules = _rule_documents(task, place, key, chain.keys, import_notes)
+    limit = _seconds_or_none(task.get("timeout"), f"{place}.timeout", import_notes)
     transition = task.get("transition")
     unread = unread_parts(transition, READ_OF_TRANSITION) if isinstance(transition, Mapping) else {}
     return {
         "key": key,
         "name": _title_text(identity),
-        "work": work_document(task, place, _title_text(identity), rules, chain, carrier),
+        "work": work_document(task, place, _title_text(identity), rules, chain, import_notes),
         **({"limits": {"max_timeout": limit}} if limit else {}),
         "rules": rules,
         # What nobody reads of the transition is kept in its place, so that an export has it.
@@ -115,24 +115,24 @@ def _station_document(task: Mapping[str, Any], place: str, chain: Chain, carrier
 
 
 def _rule_documents(
-    task: Mapping[str, Any], place: str, key: str, keys: Mapping[str, str], carrier: Carrier
+    task: Mapping[str, Any], place: str, key: str, keys: Mapping[str, str], import_notes: ImportNotes
 ) -> list[Json]:
-    transition = carrier.object_or_loss(task.get("transition"), f"{place}.transition")
-    rules = _failure_rules(task, transition, place, key, keys, carrier)
-    branches = objects_in_list(carrier, transition.get("branches"), f"{place}.transition.branches")
+    transition = import_notes.object_or_loss(task.get("transition"), f"{place}.transition")
+    rules = _failure_rules(task, transition, place, key, keys, import_notes)
+    branches = objects_in_list(import_notes, transition.get("branches"), f"{place}.transition.branches")
     last = [entry for entry in branches if entry[1].get("operator") == "default"]
     others = [entry for entry in branches if entry[1].get("operator") != "default"]
     if last and others and branches.index(last[0]) < branches.index(others[-1]):
         # Their engine asks it last wherever it stands (T1).
-        carrier.note_loss(last[0][0], "“default” is asked last there, so it stands last here")
+        import_notes.note_loss(last[0][0], "“default” is asked last there, so it stands last here")
     labels = task_labels(task)
     if len(labels) > MOST_LABELS:
-        carrier.note_fault(
+        import_notes.note_fault(
             f"{place}.valid_conditions", _("has more than %(most)s members", most=f"{MOST_LABELS:,}")
         )
         return []
     for at, branch in _with_label_branches(labels, others, last):
-        rule = _branch_rule_or_none(branch, at, key, keys, carrier)
+        rule = _branch_rule_or_none(branch, at, key, keys, import_notes)
         if rule is not None:
             rules.append(rule)
     return rules
@@ -171,22 +171,22 @@ def _failure_rules(
     place: str,
     key: str,
     keys: Mapping[str, str],
-    carrier: Carrier,
+    import_notes: ImportNotes,
 ) -> list[Json]:
     """A failing handler never reaches a branch: after its retries it goes to `on_failure`, or the chain fails (B19)."""
-    again = carrier.whole_number_or_loss(task.get("retry_on_failure"), f"{place}.retry_on_failure", least=0)
+    again = import_notes.whole_number_or_loss(task.get("retry_on_failure"), f"{place}.retry_on_failure", least=0)
     after = transition.get("on_failure") or ""
     target = "failed"
     if after:
         if text_or_none(after) is None or after not in keys:
-            carrier.note_fault(
+            import_notes.note_fault(
                 f"{place}.transition.on_failure", _("there is no task %(id)s", id=jsontext.dumps(after)[:80])
             )
             return []
         target = keys[after]
     if again:
         retry = {
-            "id": carrier.claim_rule_id(f"{key}-retry", "rule"),
+            "id": import_notes.claim_rule_id(f"{key}-retry", "rule"),
             "label": "Retry",
             "when": dict(FAILED),
             "to": key,
@@ -195,7 +195,7 @@ def _failure_rules(
     if after:
         return [
             {
-                "id": carrier.claim_rule_id(f"{key}-on-failure", "rule"),
+                "id": import_notes.claim_rule_id(f"{key}-on-failure", "rule"),
                 "label": "on_failure",
                 "when": dict(FAILED),
                 "to": target,
@@ -205,7 +205,7 @@ def _failure_rules(
 
 
 def _branch_rule_or_none(
-    branch: Mapping[str, Any], at: str, key: str, keys: Mapping[str, str], carrier: Carrier
+    branch: Mapping[str, Any], at: str, key: str, keys: Mapping[str, str], import_notes: ImportNotes
 ) -> Json | None:
     goto, operator, expected = (
         branch.get("goto") or "end",
@@ -213,15 +213,15 @@ def _branch_rule_or_none(
         branch.get("when", ""),
     )
     if text_or_none(goto) is None or (goto != "end" and goto not in keys):
-        carrier.note_fault(f"{at}.goto", _("there is no task %(id)s", id=shortened_json(goto)))
+        import_notes.note_fault(f"{at}.goto", _("there is no task %(id)s", id=shortened_json(goto)))
         return None
     condition: Json | None = None
     if operator == "edge_traversed_at_least":
-        condition = _edge_condition_or_none(branch, at, keys, carrier)
+        condition = _edge_condition_or_none(branch, at, keys, import_notes)
     elif operator in OPERATORS:
-        condition = output_test_or_none(str(operator), expected, at, carrier)
+        condition = output_test_or_none(str(operator), expected, at, import_notes)
     elif operator != "default":
-        carrier.note_fault(
+        import_notes.note_fault(
             f"{at}.operator",
             _("%(operator)s is no operator of a branch", operator=jsontext.dumps(operator)[:60]),
         )
@@ -230,11 +230,11 @@ def _branch_rule_or_none(
         return None
     # A failing handler reaches no branch (B19).
     guard: Json = {"not": dict(FAILED)}
-    compose = _compose_document_or_none(branch.get("compose"), f"{at}.compose", keys, carrier)
+    compose = _compose_document_or_none(branch.get("compose"), f"{at}.compose", keys, import_notes)
     expected_text = expected if isinstance(expected, str) else jsontext.dumps(expected)
     label = f"{operator} {expected_text}".strip() if operator != "default" else "default"
     return {
-        "id": carrier.claim_rule_id(f"{key}-{expected or operator}", "rule"),
+        "id": import_notes.claim_rule_id(f"{key}-{expected or operator}", "rule"),
         "label": label,
         "when": guard if condition is None else {"all": [guard, condition]},
         "to": "completed" if goto == "end" else keys[goto],
@@ -246,17 +246,17 @@ def _branch_rule_or_none(
 
 
 def _edge_condition_or_none(
-    branch: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: Carrier
+    branch: Mapping[str, Any], at: str, keys: Mapping[str, str], import_notes: ImportNotes
 ) -> Json | None:
     source, arrow, target = str(branch.get("edge") or "").partition("->")
     least = str(branch.get("when", "")).strip()
     if not arrow or source not in keys or target not in keys or not least.isdecimal() or len(least) > 9:
-        carrier.note_fault(f"{at}.edge", "has to be like task->task, with a whole number in when")
+        import_notes.note_fault(f"{at}.edge", "has to be like task->task, with a whole number in when")
         return None
     return {"edge": {"from": keys[source], "to": keys[target], "at_least": int(least)}}
 
 
-def output_test_or_none(operator: str, expected: Any, at: str, carrier: Carrier) -> Json | None:
+def output_test_or_none(operator: str, expected: Any, at: str, import_notes: ImportNotes) -> Json | None:
     op, value = OPERATORS[operator], expected
     if op in ("gt", "lt"):
         try:
@@ -267,12 +267,12 @@ def output_test_or_none(operator: str, expected: Any, at: str, carrier: Carrier)
         if isinstance(value, bool) or (
             not isinstance(value, (int, float)) and not hasattr(value, "as_tuple")
         ):
-            carrier.note_fault(f"{at}.when", "has to be a number")
+            import_notes.note_fault(f"{at}.when", "has to be a number")
             return None
     elif operator == "in_range":
         bounds = _RANGE.fullmatch(str(expected))
         if bounds is None:
-            carrier.note_fault(f"{at}.when", "has to be a range like 3-5")
+            import_notes.note_fault(f"{at}.when", "has to be a range like 3-5")
             return None
         value = f"{bounds[1]},{bounds[2]}"
     elif not isinstance(value, str):
@@ -280,29 +280,29 @@ def output_test_or_none(operator: str, expected: Any, at: str, carrier: Carrier)
     if value == "tool_call" or value == "tool-call":
         other = {"tool_call": "tool-call", "tool-call": "tool_call"}[value]
         if value == "tool_call":
-            carrier.note_loss(
+            import_notes.note_loss(
                 f"{at}.when", _("a chat here says %(other)s, which is another word", other=other)
             )
     return {"eval": {"op": op, "value": value}}
 
 
 def _compose_document_or_none(
-    compose: Any, at: str, keys: Mapping[str, str], carrier: Carrier
+    compose: Any, at: str, keys: Mapping[str, str], import_notes: ImportNotes
 ) -> Json | None:
-    compose = carrier.object_or_loss(compose, at)
+    compose = import_notes.object_or_loss(compose, at)
     if not compose:
         return None
     name, strategy = compose.get("with_var"), str(compose.get("strategy") or "override")
     if not isinstance(name, str) or not name:
-        carrier.note_fault(f"{at}.with_var", "has to name a variable")
+        import_notes.note_fault(f"{at}.with_var", "has to name a variable")
         return None
     if strategy.startswith(JSON_PATH):
         return {"var": name, "path": strategy.removeprefix(JSON_PATH)}
     if strategy not in STRATEGIES:
-        carrier.note_fault(f"{at}.strategy", _("%(strategy)s is no strategy", strategy=strategy[:60]))
+        import_notes.note_fault(f"{at}.strategy", _("%(strategy)s is no strategy", strategy=strategy[:60]))
         return None
     if name in keys:
-        carrier.note_loss(
+        import_notes.note_loss(
             at,
             _(
                 "“%(name)s” is what a task said, which is no variable here: this branch fails until one has that name",
@@ -312,7 +312,7 @@ def _compose_document_or_none(
     return {"var": name, "strategy": strategy}
 
 
-def _seconds_or_none(value: Any, at: str, carrier: Carrier) -> float | None:
+def _seconds_or_none(value: Any, at: str, import_notes: ImportNotes) -> float | None:
     """A duration as Go writes it, or nanoseconds (T12)."""
     if value in (None, "", 0):
         return None
@@ -321,7 +321,7 @@ def _seconds_or_none(value: Any, at: str, carrier: Carrier) -> float | None:
         return max(value / 1e9, 0.001)
     if isinstance(value, str) and _DURATION.fullmatch(value):
         return sum(float(number) * SECONDS[unit] for number, unit in _PART.findall(value)) or None
-    carrier.note_loss(
+    import_notes.note_loss(
         at,
         _(
             "%(given)s is no duration: the task has no time limit of its own",

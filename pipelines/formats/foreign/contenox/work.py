@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import Carrier, Json, manual_work, text_or_none
+from pipelines.formats.foreign.import_notes import ImportNotes, Json, manual_work, text_or_none
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.model_keys import HOTTEST
@@ -49,19 +49,19 @@ def _goto_targets(transition: Any) -> Iterator[str]:
 
 
 def work_document(
-    task: Mapping[str, Any], place: str, name: str, rules: list[Json], chain: Chain, carrier: Carrier
+    task: Mapping[str, Any], place: str, name: str, rules: list[Json], chain: Chain, import_notes: ImportNotes
 ) -> Json:
     keys = chain.keys
     handler = text_or_none(task.get("handler"))
-    system = carrier.escaped_template(
+    system = import_notes.escaped_template(
         f"{place}.system_instruction", rename_variables(task.get("system_instruction"), keys)
     )
-    prompt = carrier.escaped_template(
+    prompt = import_notes.escaped_template(
         f"{place}.prompt_template", rename_variables(task.get("prompt_template"), keys)
     )
     unused = [setting for setting in OF_A_TASK if task.get(setting)]
     if handler == "noop":
-        _report_unused(unused, place, name, carrier)
+        _report_unused(unused, place, name, import_notes)
         return {"kind": "noop"}
     if handler == "raise_error":
         return {"kind": "error", "message": prompt or "raise_error"}
@@ -69,31 +69,31 @@ def work_document(
     chooses = handler in CHOICES and any("equals" in jsontext.dumps(rule.get("when")) for rule in rules)
     if handler not in CHATS and not chooses:
         instructions = "\n\n".join(part for part in (system, prompt) if part)
-        return manual_work(carrier, f"{place}.handler", name, f"the handler {handler}", instructions)
+        return manual_work(import_notes, f"{place}.handler", name, f"the handler {handler}", instructions)
     execute_config = task.get("execute_config")
     config: Mapping[str, Any] = execute_config if isinstance(execute_config, Mapping) else {}
     _report_unused(
         [*unused, *(f"execute_config.{setting}" for setting in config if setting not in KNOWN_SETTINGS)],
         place,
         name,
-        carrier,
+        import_notes,
     )
-    _report_model_losses(config, place, name, carrier)
+    _report_model_losses(config, place, name, import_notes)
     if task.get("tools") or config.get("tools") or config.get("hooks"):
-        carrier.note_loss(
+        import_notes.note_loss(
             place, _("%(name)s tells the model of no tools until a station declares them", name=name)
         )
     return {
         "kind": "chat" if handler in CHATS else "route",
         **({"system": system} if system else {}),
-        "prompt": prompt or _default_prompt(task, place, name, chain, carrier),
+        "prompt": prompt or _default_prompt(task, place, name, chain, import_notes),
         **settings_for_model(config),
         # Another label is a failure of the handler there; `route` takes the default (B12).
         **({"strict": True} if chooses and handler != "route" else {}),
     }
 
 
-def _default_prompt(task: Mapping[str, Any], place: str, name: str, chain: Chain, carrier: Carrier) -> str:
+def _default_prompt(task: Mapping[str, Any], place: str, name: str, chain: Chain, import_notes: ImportNotes) -> str:
     """Return the prompt of a task without one of its own: what its `input_var` names, else what was answered
     before it, where a chat answered it. A task that passes something on there answers nothing here."""
     identity, input_name = str(task.get("id") or "task"), task.get("input_var")
@@ -103,7 +103,7 @@ def _default_prompt(task: Mapping[str, Any], place: str, name: str, chain: Chain
     if input_name != "input" and before and identity != next(iter(chain.keys), None):
         if input_name in (None, BEFORE) and all(task_id in chain.chats for task_id in before):
             return variable_template(BEFORE)
-        carrier.note_loss(
+        import_notes.note_loss(
             place,
             _("%(name)s is asked with the input of the chain: no station before it says a text", name=name),
         )
@@ -134,9 +134,9 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
-def _report_unused(unused: list[str], place: str, name: str, carrier: Carrier) -> None:
+def _report_unused(unused: list[str], place: str, name: str, import_notes: ImportNotes) -> None:
     if unused:
-        carrier.note_loss(
+        import_notes.note_loss(
             place,
             _(
                 "%(name)s has settings that are kept and do nothing here: %(keys)s",
@@ -146,17 +146,17 @@ def _report_unused(unused: list[str], place: str, name: str, carrier: Carrier) -
         )
 
 
-def _report_model_losses(config: Mapping[str, Any], place: str, name: str, carrier: Carrier) -> None:
+def _report_model_losses(config: Mapping[str, Any], place: str, name: str, import_notes: ImportNotes) -> None:
     """Models are asked at the address that an operator has set."""
     carried = settings_for_model(config)
     for key in OF_A_MODEL:
         if config.get(key) and key not in carried:
-            carrier.note_loss(
+            import_notes.note_loss(
                 f"{place}.execute_config.{key}",
                 _("%(name)s says no %(key)s here: it is no plain value", name=name, key=key),
             )
     if any(config.get(provider) for provider in PROVIDERS):
-        carrier.note_loss(
+        import_notes.note_loss(
             f"{place}.execute_config",
             _(
                 "%(name)s asks a model at the address of Gateline's settings, whichever the provider",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import Carrier
+from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.contenox import reader as reader
 from pipelines.formats.foreign.contenox.reader import FAILED
 from pipelines.formats.foreign.contenox.work import (
@@ -134,7 +134,7 @@ def _branch_document_or_none(rule: Json, names: Mapping[str, str]) -> Json | Non
         spelling, _space, expected = str(rule.get("label") or "").partition(" ")
         if (
             spelling in reader.OPERATORS
-            and reader.output_test_or_none(spelling, expected, "", Carrier()) == condition
+            and reader.output_test_or_none(spelling, expected, "", ImportNotes()) == condition
         ):
             branch_test = {"operator": spelling, "when": expected}
     elif isinstance(condition, dict) and isinstance(edge := condition.get("edge"), dict):

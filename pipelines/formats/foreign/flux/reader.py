@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import (
-    Carrier,
+from pipelines.formats.foreign.import_notes import (
+    ImportNotes,
     Json,
     key_slug,
     manual_work,
@@ -37,10 +37,10 @@ class Playbook:
     """Relations of the stages of a playbook. `entered`: stations that a move to a stage enters; `joined_at`:
     of a child, the stage at which its branch ends."""
 
-    def __init__(self, document: Mapping[str, Any], carrier: Carrier) -> None:
-        self.carrier = carrier
+    def __init__(self, document: Mapping[str, Any], import_notes: ImportNotes) -> None:
+        self.import_notes = import_notes
         self.prompt = document.get("prompt")
-        self.stages = objects_in_list(carrier, document.get("stages"), "stages")
+        self.stages = objects_in_list(import_notes, document.get("stages"), "stages")
         self.keys: dict[str, str] = {}
         self.entered: dict[str, list[str]] = {}
         self.joined_at: dict[str, str] = {}
@@ -49,11 +49,11 @@ class Playbook:
         for place, stage in self.stages:
             identity = stage.get("id")
             if not isinstance(identity, str) or not identity:
-                carrier.note_fault(f"{place}.id", "is missing", "every stage has an id")
+                import_notes.note_fault(f"{place}.id", "is missing", "every stage has an id")
             elif identity in self.keys:
-                carrier.note_fault(f"{place}.id", _("%(id)s is there twice", id=identity))
+                import_notes.note_fault(f"{place}.id", _("%(id)s is there twice", id=identity))
             else:
-                self.keys[identity] = carrier.claim_key(identity, "stage")
+                self.keys[identity] = import_notes.claim_key(identity, "stage")
         for place, stage in self.stages:
             # In a loop of its own: a stage may fork to stages that stand behind it.
             self._note_fork(place, stage)
@@ -64,7 +64,7 @@ class Playbook:
             if isinstance(child.get("id"), str) and child["id"]:
                 children.append(child["id"])
             else:
-                self.carrier.note_fault(f"{at}.id", "is missing", "every stage has an id")
+                self.import_notes.note_fault(f"{at}.id", "is missing", "every stage has an id")
         # Children stand within their stage, or it names stages of the list.
         if isinstance(stage.get("parallel"), list):
             children = [str(stage_id) for stage_id in stage["parallel"]]
@@ -74,9 +74,9 @@ class Playbook:
         for child in children:
             if child not in self.keys:
                 if stage.get("type") != "parallel":
-                    self.carrier.note_fault(f"{place}.parallel", _("there is no stage %(id)s", id=child))
+                    self.import_notes.note_fault(f"{place}.parallel", _("there is no stage %(id)s", id=child))
                     continue
-                self.keys[child] = self.carrier.claim_key(child, "stage")
+                self.keys[child] = self.import_notes.claim_key(child, "stage")
             self.joined_at[child] = at
         if known := [self.keys[child] for child in children if child in self.keys]:
             self.entered[str(stage.get("id"))] = known
@@ -84,7 +84,7 @@ class Playbook:
     def parallel_children(self, place: str, stage: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
         if stage.get("type") != "parallel":
             return []
-        return objects_in_list(self.carrier, stage.get("children"), f"{place}.children")
+        return objects_in_list(self.import_notes, stage.get("children"), f"{place}.children")
 
     def rule_target(self, stage_id: Any, path: str) -> Any:
         """Return the target of a rule; None where it is refused."""
@@ -95,16 +95,16 @@ class Playbook:
         if stage_id in BLOCKED:
             return "@blocked"
         if stage_id == META_ROUTE:
-            self.carrier.note_loss(path, "a person chooses where the task goes, in place of another playbook")
+            self.import_notes.note_loss(path, "a person chooses where the task goes, in place of another playbook")
             if META_ROUTE not in self.keys:
-                self.keys[META_ROUTE] = self.carrier.claim_key("meta-route", "stage")
+                self.keys[META_ROUTE] = self.import_notes.claim_key("meta-route", "stage")
             return self.keys[META_ROUTE]
         if stage_id in self.entered:
             entered = self.entered[stage_id]
             return entered if len(entered) > 1 else entered[0]
         if isinstance(stage_id, str) and stage_id in self.keys:
             return self.keys[stage_id]
-        self.carrier.note_fault(
+        self.import_notes.note_fault(
             path,
             _("there is no stage %(id)s", id=shortened_json(stage_id)),
             "name a stage, complete or blocked",
@@ -112,11 +112,11 @@ class Playbook:
         return None
 
 
-def read_playbook(document: Mapping[str, Any], carrier: Carrier) -> Json:
+def read_playbook(document: Mapping[str, Any], import_notes: ImportNotes) -> Json:
     name = str(document.get("name") or "Playbook")
     # The usual end is there under its own name; stations may not take it.
-    carrier.claim_key("complete", "complete")
-    book = Playbook(document, carrier)
+    import_notes.claim_key("complete", "complete")
+    book = Playbook(document, import_notes)
     stations: list[Json] = []
     for place, stage in book.stages:
         if text_or_none(stage.get("id")) in book.keys:
@@ -125,9 +125,9 @@ def read_playbook(document: Mapping[str, Any], carrier: Carrier) -> Json:
         stations.append(_choice_station(book))
     if book.stages and (forked := book.entered.get(str(book.stages[0][1].get("id")))):
         # A line starts at one station.
-        rule = {"id": carrier.claim_rule_id("start", "rule"), "to": forked}
+        rule = {"id": import_notes.claim_rule_id("start", "rule"), "to": forked}
         start = {
-            "key": carrier.claim_key("start", "start"),
+            "key": import_notes.claim_key("start", "start"),
             "name": "Start",
             "work": {"kind": "noop"},
             "rules": [rule],
@@ -157,7 +157,7 @@ def _choice_station(book: Playbook) -> Json:
         "complete",
         *(str(stage["id"]) for _place, stage in book.stages if text_or_none(stage.get("id"))),
     ):
-        rule = {"id": book.carrier.claim_rule_id(f"{key}-{name}", "rule")}
+        rule = {"id": book.import_notes.claim_rule_id(f"{key}-{name}", "rule")}
         when = {"eval": {"op": "equals", "value": name}}
         rules.append({**rule, "when": when, "to": book.rule_target(name, "stages")})
     prompt = "Start a task on the line that takes over (meta.targetPipeline), then say where this one goes."
@@ -176,22 +176,22 @@ def _stage_stations(stage: Mapping[str, Any], place: str, book: Playbook) -> lis
     key, children = book.keys[identity], book.parallel_children(place, stage)
     if (kind := stage.get("type", TYPES[0])) not in TYPES:
         message = _("%(type)s is no type of a stage: it is read as sequential", type=shortened_json(kind))
-        book.carrier.note_loss(f"{place}.type", message)
+        book.import_notes.note_loss(f"{place}.type", message)
     child_stations = []
     for at, child in children:
         if text_or_none(child.get("id")) not in book.keys:
             continue  # refused
         for name in ("onPass", "onFail", "fallback", "rules", "gateMode"):
             if child.get(name):
-                book.carrier.note_loss(
+                book.import_notes.note_loss(
                     f"{at}.{name}", "a child only works: its stage says where the task goes"
                 )
-        rule = {"id": book.carrier.claim_rule_id(f"{child.get('id')}-done", "rule"), "to": key}
+        rule = {"id": book.import_notes.claim_rule_id(f"{child.get('id')}-done", "rule"), "to": key}
         child_stations.append(_station_document(child, at, book, book.keys[str(child.get("id"))], [rule]))
     # A branch without ways of its own ends at the stage that joins it.
     if identity in book.joined_at and all(stage.get(way) in (None, JOINED) for way, _verdict in WAYS):
         rules = [
-            {"id": book.carrier.claim_rule_id(f"{identity}-done", "rule"), "to": book.joined_at[identity]}
+            {"id": book.import_notes.claim_rule_id(f"{identity}-done", "rule"), "to": book.joined_at[identity]}
         ]
     elif stage.get("type") == "loop":
         rules = _loop_rules(stage, place, book, key)
@@ -212,16 +212,16 @@ def _station_document(
     stage: Mapping[str, Any], place: str, book: Playbook, key: str, station_rules: list[Json]
 ) -> Json:
     skill, name = stage.get("skill"), str(stage.get("name") or stage.get("id") or key)
-    prompt = book.carrier.escaped_template("prompt", book.prompt)
+    prompt = book.import_notes.escaped_template("prompt", book.prompt)
     instructions = "\n\n".join(part for part in (prompt.strip(), f"Skill: {skill}" if skill else "") if part)
     label = name.replace("-", " ").replace("_", " ")
     if stage.get("trustMode") == "declarative":
-        book.carrier.note_loss(f"{place}.trustMode", "a verdict routes here even where no rule reads it")
+        book.import_notes.note_loss(f"{place}.trustMode", "a verdict routes here even where no rule reads it")
     limits = {
         ours: most
         for field, ours in LIMITS.items()
         if (
-            most := book.carrier.whole_number_or_loss(
+            most := book.import_notes.whole_number_or_loss(
                 stage.get(field), f"{place}.{field}", LEAST[field], MOST_SECONDS
             )
         )
@@ -233,7 +233,7 @@ def _station_document(
         "key": key,
         "name": label[:1].upper() + label[1:],
         "work": manual_work(
-            book.carrier, f"{place}.skill", name, f"the skill “{skill}”" if skill else "", instructions
+            book.import_notes, f"{place}.skill", name, f"the skill “{skill}”" if skill else "", instructions
         ),
         **({"limits": limits} if limits else {}),
         "rules": station_rules,
@@ -252,7 +252,7 @@ def _verdict_rules(
         if target is not None:
             rules.append(
                 {
-                    "id": book.carrier.claim_rule_id(f"{key}-{verdict}", "rule"),
+                    "id": book.import_notes.claim_rule_id(f"{key}-{verdict}", "rule"),
                     "label": way,
                     "when": {"verdict": verdict},
                     "to": target,
@@ -265,14 +265,14 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
     """Again until the verdict that it waits for came, at most so many times; then `onExhausted`."""
     until = text_or_none(stage.get("until", "VERDICT_PASS"))
     if until not in ("VERDICT_PASS", "VERDICT_FAIL", "ISSUE_OUT_OF_ACTIVE_STATE", "ALWAYS"):
-        book.carrier.note_fault(
+        book.import_notes.note_fault(
             f"{place}.until", _("%(until)s is no end of a loop", until=shortened_json(until))
         )
         return []
     most = stage.get("maxIterations", USUAL_ITERATIONS)
     # Not isinstance: true is an int to Python, too
     if type(most) is not int or not 1 <= most <= 10_000:
-        book.carrier.note_fault(f"{place}.maxIterations", "has to be a whole number from 1 to 10,000")
+        book.import_notes.note_fault(f"{place}.maxIterations", "has to be a whole number from 1 to 10,000")
         return []
     done = book.rule_target(stage.get("onComplete"), f"{place}.onComplete")
     # ALWAYS goes on only after the last iteration, by onComplete.
@@ -285,14 +285,14 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
     if until != "ALWAYS":
         rules.append(
             {
-                "id": book.carrier.claim_rule_id(f"{key}-complete", "rule"),
+                "id": book.import_notes.claim_rule_id(f"{key}-complete", "rule"),
                 "label": "onComplete",
                 "when": {"verdict": end_word},
                 "to": done,
             }
         )
     repeat: Json = {
-        "id": book.carrier.claim_rule_id(f"{key}-again", "rule"),
+        "id": book.import_notes.claim_rule_id(f"{key}-again", "rule"),
         "label": "Again",
         "when": again,
         "to": key,
@@ -304,7 +304,7 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
         repeat |= {"max_retries": most - 1, "on_exhausted": {"to": exhausted}}
     else:
         repeat |= {"max_retries": most - 1, "on_exhausted": "stuck"}
-        book.carrier.note_loss(f"{place}.onExhausted", "after the last repetition the task is stuck here")
+        book.import_notes.note_loss(f"{place}.onExhausted", "after the last repetition the task is stuck here")
     if most > 1:
         rules.append(repeat)
     else:
@@ -317,16 +317,16 @@ def _add_gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Jso
     """Its gate rules are checks of a gate of the station (D15, D18)."""
     rules, mode = stage.get("rules"), stage.get("gateMode")
     if mode not in (None, "") and str(mode) not in MODES:
-        book.carrier.note_fault(
+        book.import_notes.note_fault(
             f"{place}.gateMode",
             _("%(mode)s is no mode of a gate", mode=shortened_json(mode)),
             f"it is {', '.join(MODES)}",
         )
         return
     if rules and stage.get("type") == "loop":
-        book.carrier.note_loss(f"{place}.rules", "a loop looks at no rules there, so nothing is checked here")
+        book.import_notes.note_loss(f"{place}.rules", "a loop looks at no rules there, so nothing is checked here")
         rules = None
-    checks = check_group_or_none(rules, f"{place}.rules", book.carrier) if rules else None
+    checks = check_group_or_none(rules, f"{place}.rules", book.import_notes) if rules else None
     if checks is None and MODES.get(str(mode)) in (None, "auto"):
         return
     # 57 characters and “-rules” fit into a key, which has 64.
@@ -335,6 +335,6 @@ def _add_gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Jso
     if checks is not None and gate["mode"] == "auto":
         gate["checks"] = checks
     elif checks is not None:
-        book.carrier.note_loss(f"{place}.rules", "a gate that always asks, or never, looks at no rules")
+        book.import_notes.note_loss(f"{place}.rules", "a gate that always asks, or never, looks at no rules")
     book.gates.append(gate)
     station["gate"] = gate["key"]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Container, Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import (
-    Carrier,
+from pipelines.formats.foreign.import_notes import (
+    ImportNotes,
     Json,
     key_slug,
     manual_work,
@@ -50,27 +50,27 @@ LONGEST = 10_000
 _NUMBER = re.compile(r"\D*(-?\d+)")
 
 
-def read_workflow(document: Mapping[str, Any], carrier: Carrier) -> Json:
-    head = carrier.object_or_loss(document.get("workflow"), "workflow") or document
+def read_workflow(document: Mapping[str, Any], import_notes: ImportNotes) -> Json:
+    head = import_notes.object_or_loss(document.get("workflow"), "workflow") or document
     name = str(head.get("name") or "Workflow")
-    listed = objects_in_list(carrier, document.get("stations"), "stations")
+    listed = objects_in_list(import_notes, document.get("stations"), "stations")
     ordered = sorted(
         listed, key=lambda entry: _number_or_default(entry[1].get("position"), listed.index(entry))
     )
-    note_repeated_ids(listed, carrier)
+    note_repeated_ids(listed, import_notes)
     where = "transitions" if "transitions" in document else "station_transitions"
-    transitions = objects_in_list(carrier, document.get(where), where)
+    transitions = objects_in_list(import_notes, document.get(where), where)
     terminators = {
         str(station.get("id"))
         for place, station in ordered
-        if _is_true_or_loss(station.get("is_terminator"), f"{place}.is_terminator", carrier)
+        if _is_true_or_loss(station.get("is_terminator"), f"{place}.is_terminator", import_notes)
     }
     if ordered and (first := str(ordered[0][1].get("id"))) in terminators:
         terminators.remove(first)
         message = "a task starts at the first station, which is no end here"
-        carrier.note_loss(f"{ordered[0][0]}.is_terminator", message)
+        import_notes.note_loss(f"{ordered[0][0]}.is_terminator", message)
     keys = {
-        str(station.get("id")): carrier.claim_key(station.get("name") or station.get("id"), "station")
+        str(station.get("id")): import_notes.claim_key(station.get("name") or station.get("id"), "station")
         for _place, station in ordered
     }
     stations, ends = [], []
@@ -81,7 +81,7 @@ def read_workflow(document: Mapping[str, Any], carrier: Carrier) -> Json:
             # To reach it completes the execution: nothing runs there, and nothing leads on.
             ends.append(_end_document(station, keys[identity]))
             for at, _transition in outgoing:
-                carrier.note_loss(
+                import_notes.note_loss(
                     at,
                     _(
                         "%(name)s ends the workflow, so this transition is never taken",
@@ -89,11 +89,11 @@ def read_workflow(document: Mapping[str, Any], carrier: Carrier) -> Json:
                     ),
                 )
         else:
-            stations.append(_station_document(station, place, keys, terminators, outgoing, carrier))
+            stations.append(_station_document(station, place, keys, terminators, outgoing, import_notes))
     for at, transition in transitions:
         for end in ("source_station_id", "target_station_id"):
             if str(transition.get(end)) not in keys:
-                carrier.note_fault(
+                import_notes.note_fault(
                     f"{at}.{end}",
                     _("there is no station %(id)s", id=jsontext.dumps(transition.get(end))),
                     "name one of the stations of this document",
@@ -128,27 +128,27 @@ def _station_document(
     keys: Mapping[str, str],
     terminators: Container[str],
     outgoing: list[tuple[str, Mapping[str, Any]]],
-    carrier: Carrier,
+    import_notes: ImportNotes,
 ) -> Json:
     key = keys[str(station.get("id"))]
     name = str(station.get("name") or key)
-    prompt = carrier.escaped_template(
+    prompt = import_notes.escaped_template(
         f"{place}.station_prompt", station.get("station_prompt") or station.get("description")
     )
-    output_keys = _output_keys(station.get("output_context_keys"), f"{place}.output_context_keys", carrier)
+    output_keys = _output_keys(station.get("output_context_keys"), f"{place}.output_context_keys", import_notes)
     rules = [
         rule
         for at, transition in sorted(outgoing, key=_priority_key)
-        if (rule := _rule_document_or_none(transition, at, keys, terminators, carrier)) is not None
+        if (rule := _rule_document_or_none(transition, at, keys, terminators, import_notes)) is not None
     ]
     # Without transitions a success completes, and its task is in review (C16).
     if not outgoing:
         ends = {"when": {"result": "success"}, "to": "completed", "gates": [REVIEW["key"]]}
-        rules.append({"id": carrier.claim_rule_id(f"{key}-done", "rule"), **ends})
+        rules.append({"id": import_notes.claim_rule_id(f"{key}-done", "rule"), **ends})
     return {
         "key": key,
         "name": name,
-        "work": manual_work(carrier, f"{place}.agent_id", name, station.get("agent_id"), prompt),
+        "work": manual_work(import_notes, f"{place}.agent_id", name, station.get("agent_id"), prompt),
         **({"output_keys": output_keys} if output_keys else {}),
         "rules": rules,
         **unread_parts(station, READ_OF_STATION),
@@ -165,7 +165,7 @@ def _rule_document_or_none(
     at: str,
     keys: Mapping[str, str],
     terminators: Container[str],
-    carrier: Carrier,
+    import_notes: ImportNotes,
 ) -> Json | None:
     identity = str(transition.get("target_station_id"))
     target = keys.get(identity)
@@ -178,32 +178,32 @@ def _rule_document_or_none(
         when = {"result": result}
         if kind not in ("success", "failure"):
             words = {"said": kind, "read": result}
-            carrier.note_loss(f"{at}.condition_type", _("%(said)s is read as %(read)s", **words))
+            import_notes.note_loss(f"{at}.condition_type", _("%(said)s is read as %(read)s", **words))
     elif kind == "conditional":
         when = transition_condition_or_none(
-            transition.get("condition_value"), f"{at}.condition_value", carrier
+            transition.get("condition_value"), f"{at}.condition_value", import_notes
         )
         if when is None:
             return None
     elif kind not in ALWAYS:
-        carrier.note_fault(
+        import_notes.note_fault(
             f"{at}.condition_type",
             _("Unknown condition_type: %(kind)s", kind=jsontext.dumps(kind)),
             "it is always, success, failure or conditional",
         )
         return None
-    most = carrier.whole_number_or_loss(
+    most = import_notes.whole_number_or_loss(
         _number_or_value(transition.get("max_retries")), f"{at}.max_retries", least=0
     )
     return {
-        "id": carrier.claim_rule_id(label or f"{kind or 'always'}-to-{target}", "rule"),
+        "id": import_notes.claim_rule_id(label or f"{kind or 'always'}-to-{target}", "rule"),
         **({"label": str(label)} if label else {}),
         **({"when": when} if when else {}),
         "to": target,
         **({"gates": [REVIEW["key"]]} if identity in terminators else {}),
         **(
             {"allow_revisit": True}
-            if _is_true_or_loss(transition.get("allow_revisit"), f"{at}.allow_revisit", carrier)
+            if _is_true_or_loss(transition.get("allow_revisit"), f"{at}.allow_revisit", import_notes)
             else {}
         ),
         # That system counts entries, the first one included (C30).
@@ -212,29 +212,29 @@ def _rule_document_or_none(
     }
 
 
-def transition_condition_or_none(value: Any, at: str, carrier: Carrier) -> Json | None:
+def transition_condition_or_none(value: Any, at: str, import_notes: ImportNotes) -> Json | None:
     """C6 to C10, C28. None where it is refused."""
     # A condition may stand in a text, as JSON (C7).
     if isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')):
         try:
             value = jsontext.loads(value)
         except jsontext.JsonTextError as fault:
-            carrier.note_fault(at, _("Invalid JSON in condition_value: %(fault)s", fault=fault.message))
+            import_notes.note_fault(at, _("Invalid JSON in condition_value: %(fault)s", fault=fault.message))
             return None
     if isinstance(value, str) and value.strip():
-        return _condition_of_text_or_none(value.strip(), at, carrier)
+        return _condition_of_text_or_none(value.strip(), at, import_notes)
     if isinstance(value, Mapping):
         if {"key", "value"} <= value.keys():
-            return _equality_document_or_none(value["key"], value["value"], at, carrier)
+            return _equality_document_or_none(value["key"], value["value"], at, import_notes)
         if {"check_output_key", "expected_value"} <= value.keys():
-            carrier.note_loss(at, "check_output_key is read as key and value")
-            return _equality_document_or_none(value["check_output_key"], value["expected_value"], at, carrier)
+            import_notes.note_loss(at, "check_output_key is read as key and value")
+            return _equality_document_or_none(value["check_output_key"], value["expected_value"], at, import_notes)
         if is_json_logic(value):
-            return _condition_of_logic(value, at, carrier)
+            return _condition_of_logic(value, at, import_notes)
     if value in (None, ""):
-        carrier.note_fault(at, "Conditional transition requires condition_value")
+        import_notes.note_fault(at, "Conditional transition requires condition_value")
     else:
-        carrier.note_fault(
+        import_notes.note_fault(
             at,
             _(
                 "Unsupported condition type. Expected string or object, got: %(value)s",
@@ -245,21 +245,21 @@ def transition_condition_or_none(value: Any, at: str, carrier: Carrier) -> Json 
     return None
 
 
-def _condition_of_logic(value: Mapping[str, Any], at: str, carrier: Carrier) -> Json:
+def _condition_of_logic(value: Mapping[str, Any], at: str, import_notes: ImportNotes) -> Json:
     different: list[str] = []
     try:
         test = of_json_logic(value, different)
     except InexpressibleLogic:
         test, different = dict(NEVER), [UNSAID]
     for message in different:
-        carrier.note_loss(at, message)
+        import_notes.note_loss(at, message)
     return test
 
 
-def _condition_of_text_or_none(text: str, at: str, carrier: Carrier) -> Json | None:
+def _condition_of_text_or_none(text: str, at: str, import_notes: ImportNotes) -> Json | None:
     """The name of a key; or a path or a name, an operator and a literal. A filter of a path has operators, too."""
     if len(text) > LONGEST:
-        carrier.note_fault(at, _("is longer than %(most)s characters", most=LONGEST))
+        import_notes.note_fault(at, _("is longer than %(most)s characters", most=LONGEST))
         return None
     signs = list(_SIGN.finditer(text))
     if not signs:
@@ -276,7 +276,7 @@ def _condition_of_text_or_none(text: str, at: str, carrier: Carrier) -> Json | N
             path = path if path.startswith("$") else path_for_key(path)
             return {"output": {"path": path, "op": OPERATORS[sign[0]], "value": value, **of}}
     hint = "write a number, true, false, null or a text in quotes"
-    carrier.note_fault(at, _("%(text)s is no value", text=text[signs[-1].end() :].strip()[:80]), hint)
+    import_notes.note_fault(at, _("%(text)s is no value", text=text[signs[-1].end() :].strip()[:80]), hint)
     return None
 
 
@@ -290,25 +290,25 @@ def _is_literal_and_value(text: str) -> tuple[bool, Any]:
         return False, None
 
 
-def _equality_document_or_none(key: Any, value: Any, at: str, carrier: Carrier) -> Json | None:
+def _equality_document_or_none(key: Any, value: Any, at: str, import_notes: ImportNotes) -> Json | None:
     if not isinstance(key, str) or not key:
-        carrier.note_fault(f"{at}.key", "has to be the name of an output key")
+        import_notes.note_fault(f"{at}.key", "has to be the name of an output key")
         return None
     return {"output": {"path": path_for_key(key), "op": "equals", "value": value}}
 
 
-def _output_keys(document: Any, at: str, carrier: Carrier) -> list[str]:
+def _output_keys(document: Any, at: str, import_notes: ImportNotes) -> list[str]:
     """A list, a JSON list in a text, or names with commas between them."""
     if isinstance(document, str):
         try:
             document = jsontext.loads(document) if document.lstrip().startswith("[") else document.split(",")
         except jsontext.JsonTextError as fault:
-            carrier.note_loss(at, _("is no list, so no output is asked for: %(fault)s", fault=fault.message))
+            import_notes.note_loss(at, _("is no list, so no output is asked for: %(fault)s", fault=fault.message))
             return []
     if not isinstance(document, list):
         if document:
             message = _("%(value)s is no list, so no output is asked for", value=shortened_json(document))
-            carrier.note_loss(at, message)
+            import_notes.note_loss(at, message)
         return []
     return list(dict.fromkeys(key.strip() for key in document if isinstance(key, str) and key.strip()))
 
@@ -324,7 +324,7 @@ def _number_or_value(document: Any) -> Any:
     return int(match[1]) if match and len(match[1]) < 12 else document
 
 
-def _is_true_or_loss(document: Any, at: str, carrier: Carrier) -> bool:
+def _is_true_or_loss(document: Any, at: str, import_notes: ImportNotes) -> bool:
     """A database may write 1 for true."""
     word = document.strip().lower() if isinstance(document, str) else document
     if (
@@ -334,5 +334,5 @@ def _is_true_or_loss(document: Any, at: str, carrier: Carrier) -> bool:
     ):
         return True
     if word and not (isinstance(word, str) and word.startswith("false")):
-        carrier.note_loss(at, _("%(value)s is read as false", value=shortened_json(document)))
+        import_notes.note_loss(at, _("%(value)s is read as false", value=shortened_json(document)))
     return False

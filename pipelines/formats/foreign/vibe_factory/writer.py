@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.carrier import Carrier
+from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.vibe_factory import reader as reader
 from pipelines.formats.foreign.writer_helpers import Json, stations_in_order, stored_extra, system_and_prompt
 from pipelines.routing.basics import jsontext
@@ -118,7 +118,7 @@ def _condition_fields_or_none(rule: Json) -> Json | None:
     """The condition as it was spelt where that still says it; else spelt anew. None: it has no spelling."""
     when, stored = rule.get("when"), stored_extra(rule)
     kind, value = stored.get("condition_type"), stored.get("condition_value")
-    if kind == "conditional" and reader.transition_condition_or_none(value, "", Carrier()) == when:
+    if kind == "conditional" and reader.transition_condition_or_none(value, "", ImportNotes()) == when:
         return {"condition_type": kind, "condition_value": value}
     if when is None:
         return {"condition_type": kind if kind in reader.ALWAYS and kind else "always"}
@@ -154,7 +154,7 @@ def _condition_value(when: Json) -> Any:
         (
             candidate
             for candidate in candidates
-            if reader.transition_condition_or_none(candidate, "", Carrier()) == when
+            if reader.transition_condition_or_none(candidate, "", ImportNotes()) == when
         ),
         None,
     )

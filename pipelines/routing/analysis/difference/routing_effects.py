@@ -69,7 +69,7 @@ def rule_effect(line: ParsedLine, station: Station, rule: Rule) -> RoutingEffect
         compose=_compose_signature(line, rule),
         feedback=_feedback_signature(rule),
         budgets=_budget_signature(line, station, rule, bool(to_stations)),
-        revisit=_revisit_and_is_policy(line, rule) if to_stations else ("allow", False),
+        revisit=_revisit_option_and_whether_of_policy(line, rule) if to_stations else ("allow", False),
     )
 
 
@@ -112,7 +112,7 @@ def _budget_signature(line: ParsedLine, station: Station, rule: Rule, to_station
     return (*bounds, how or line.policy.on_exhausted)
 
 
-def _revisit_and_is_policy(line: ParsedLine, rule: Rule) -> tuple[str, bool]:
+def _revisit_option_and_whether_of_policy(line: ParsedLine, rule: Rule) -> tuple[str, bool]:
     if rule.allow_revisit is None:
         return line.policy.revisit, True
     return ("allow" if rule.allow_revisit else "forbid"), False

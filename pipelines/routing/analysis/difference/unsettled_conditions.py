@@ -83,7 +83,11 @@ def partition_condition(condition: Condition) -> ConditionPartition:
             [ConditionPartition(member.false, member.true, member.stops) for member in members]
         )
         return ConditionPartition(negated.false, negated.true, negated.stops)
-    return _answer_partition(condition) if isinstance(condition, AnswerTest) else _output_partition(condition)
+    return (
+        _partition_by_answer(condition)
+        if isinstance(condition, AnswerTest)
+        else _partition_by_readable_output(condition)
+    )
 
 
 def _partition_in_order(members: list[ConditionPartition]) -> ConditionPartition:
@@ -102,7 +106,7 @@ def _partition_in_order(members: list[ConditionPartition]) -> ConditionPartition
     )
 
 
-def _output_partition(condition: Condition) -> ConditionPartition:
+def _partition_by_readable_output(condition: Condition) -> ConditionPartition:
     formula, readable = condition_formula(condition), _readable_literal(True)
     return ConditionPartition(
         Conjunction((readable, formula)),
@@ -111,7 +115,7 @@ def _output_partition(condition: Condition) -> ConditionPartition:
     )
 
 
-def _answer_partition(condition: AnswerTest) -> ConditionPartition:
+def _partition_by_answer(condition: AnswerTest) -> ConditionPartition:
     evaluation = condition.evaluation
     variable, every = ("answer", evaluation.key), frozenset([*WORDS[evaluation.kind], NOT_YET])
 

@@ -21,10 +21,10 @@ def policy_outcome_text(line: ParsedLine, decision: dict[str, Any]) -> str:
     """A decision, as `Decision.to_dict` gives it, made by the policy."""
     kind = decision["decision"]
     if kind == "move":
-        stations = named.stations(line, decision["to"])
+        stations = named.station_part_names(line, decision["to"])
         return _("the policy sends the task to %(stations)s", stations=stations)
     if kind == "finish":
-        return _("the policy ends the task: %(end)s", end=named.target(line, decision["end"]))
+        return _("the policy ends the task: %(end)s", end=named.target_part_name(line, decision["end"]))
     if kind == "stuck":
         return _stuck_wording(decision["error"])
     if kind == "escalate":
@@ -35,7 +35,7 @@ def policy_outcome_text(line: ParsedLine, decision: dict[str, Any]) -> str:
 
 def _stuck_wording(error: str) -> str:
     """People have just read that no rule takes it."""
-    why = _("the task gets stuck: %(why)s", why=named.error(error))
+    why = _("the task gets stuck: %(why)s", why=named.error_part_name(error))
     people = "the task gets stuck" if error == NO_MATCH else why
     return Wording.of(f"the task is stuck with {error}", people)
 

@@ -37,13 +37,15 @@ def never_triggered_reason(line: ParsedLine, trigger: str) -> str:
 
 def _no_match_reason(line: ParsedLine) -> str:
     option = line.policy.no_match
-    people = _("where no rule matches a passed outcome: %(then)s", then=named.policy_option(line, option))
+    people = _(
+        "where no rule matches a passed outcome: %(then)s", then=named.policy_option_text(line, option)
+    )
     return Wording.of(f"no_match is {option}", people)
 
 
 def _on_failure_reason(line: ParsedLine) -> str:
     option = line.policy.on_failure
-    people = _("where no rule matches a failure: %(then)s", then=named.policy_option(line, option))
+    people = _("where no rule matches a failure: %(then)s", then=named.policy_option_text(line, option))
     return Wording.of(f"on_failure is {option}", people)
 
 

@@ -186,19 +186,19 @@ def find_unrecorded(
 ) -> UnrecordedFact | None:
     """The first fact that is missing, if one is. `old`: the version that was recorded; `walked`: the walk under
     `new`; `again` walks under it on another situation."""
-    # Lazy, and the dearest last: `_missing_counters` decides again for each count that is possible.
+    # Lazy, and the dearest last: `_findings_on_unrecorded_counters` decides again for each count that is possible.
     missing_facts = chain(
-        _missing_origin(new, situation, walked.last_decision),
+        _findings_on_unrecorded_origin(new, situation, walked.last_decision),
         _incomparable_votes(old, new, situation, walked),
-        _missing_fields(old, situation, walked),
-        _missing_observations(old, new, situation, walked),
-        _missing_cost(old, new, situation),
-        _missing_counters(old, new, situation, walked, again),
+        _findings_on_unrecorded_check_fields(old, situation, walked),
+        _findings_on_unrecorded_observations(old, new, situation, walked),
+        _findings_on_unrecorded_cost(old, new, situation),
+        _findings_on_unrecorded_counters(old, new, situation, walked, again),
     )
     return next(missing_facts, None)
 
 
-def _missing_origin(new: ParsedLine, situation: Situation, last: DecisionAnswer) -> Finding:
+def _findings_on_unrecorded_origin(new: ParsedLine, situation: Situation, last: DecisionAnswer) -> Finding:
     origin = situation.facts.origin
     if origin and isinstance(last, Stuck) and last.error == "NoOrigin" and origin not in new.stations_by_key:
         message = f"It came from {origin}, a station that this version does not have."
@@ -235,7 +235,9 @@ def _approval_without_round_limit(gate: Gate) -> object:
 # Fields that checks read
 
 
-def _missing_fields(old: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
+def _findings_on_unrecorded_check_fields(
+    old: ParsedLine, situation: Situation, walked: RedecidedWalk
+) -> Finding:
     for result in _check_results(walked):
         if result.saw is MISSING and not _may_be_recorded(result.check.field, old, situation, walked):
             message = f"A check reads {result.check.field}, which the version of that time did not have."
@@ -260,7 +262,7 @@ def _composed_variables(line: ParsedLine) -> Iterator[str]:
 # Facts of other stations, and cost
 
 
-def _missing_observations(
+def _findings_on_unrecorded_observations(
     old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk
 ) -> Finding:
     # `observed` is recorded only where a rule or check names other stations (law §13).
@@ -278,7 +280,7 @@ def _missing_observations(
         yield UnrecordedFact("other_stations_not_recorded", message)
 
 
-def _missing_cost(old: ParsedLine, new: ParsedLine, situation: Situation) -> Finding:
+def _findings_on_unrecorded_cost(old: ParsedLine, new: ParsedLine, situation: Situation) -> Finding:
     cost = situation.outcome.facts.get("usage", {}).get("cost_usd")
     if cost and old.limits.cost_usd is None and new.limits.cost_usd is not None:
         message = (
@@ -290,7 +292,7 @@ def _missing_cost(old: ParsedLine, new: ParsedLine, situation: Situation) -> Fin
 # Counters
 
 
-def _missing_counters(
+def _findings_on_unrecorded_counters(
     old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk, again: Again
 ) -> Finding:
     """Yield what is unrecorded of counters: what was counted under a name that is gone may belong to a name

@@ -108,16 +108,16 @@ ANY = Cell()
 _NOTHING = Cell(False, False, frozenset(), numbers.NONE, texts.NONE, NO_LIST, choices.NONE)
 
 
-def _cell_with(**parts: Any) -> Cell:
+def _cell_of_given_parts(**parts: Any) -> Cell:
     """Nothing but the parts given."""
     every = {name: getattr(_NOTHING, name) for name in Cell.__slots__}
     return Cell(**{**every, **parts})
 
 
-MISSING_ONLY = _cell_with(missing=True)
+MISSING_ONLY = _cell_of_given_parts(missing=True)
 PRESENT = Cell(missing=False)
-OBJECTS = _cell_with(objects=choices.ANY)
-LISTS = _cell_with(lists=ANY_LIST)
+OBJECTS = _cell_of_given_parts(objects=choices.ANY)
+LISTS = _cell_of_given_parts(lists=ANY_LIST)
 
 Pair = tuple[Cell, Cell]
 """A set and its complement."""
@@ -131,10 +131,10 @@ def negated_operator_pair(pair: Pair) -> Pair:
     """A `not_…` operator: what is there and not in the set."""
     yes, no = pair
     # `not_…` of a missing value is false, too (law §3, Missing).
-    return no.intersection(PRESENT), _with_missing(yes)
+    return no.intersection(PRESENT), _cell_that_may_be_missing(yes)
 
 
-def _with_missing(cell: Cell) -> Cell:
+def _cell_that_may_be_missing(cell: Cell) -> Cell:
     return Cell(True, cell.null, cell.booleans, cell.numbers, cell.texts, cell.lists, cell.objects)
 
 
@@ -175,7 +175,7 @@ def comparison_true_and_false_cells(op: str, value: Any) -> Pair:
     if json_type(value) != "number":
         return never_true_and_always_false_cells()
     number_set = numbers.comparison_set(op, exact_number(value))
-    return _cell_with(numbers=number_set), Cell(numbers=number_set.complement())
+    return _cell_of_given_parts(numbers=number_set), Cell(numbers=number_set.complement())
 
 
 def containing_true_and_false_cells(part: Any) -> Pair:
@@ -185,7 +185,7 @@ def containing_true_and_false_cells(part: Any) -> Pair:
         if type(part) is str
         else texts.TextSetPair(texts.NONE, texts.ANY)
     )
-    yes = _cell_with(texts=text_sets.yes, lists=ListSet(has=frozenset([(member, True)])))
+    yes = _cell_of_given_parts(texts=text_sets.yes, lists=ListSet(has=frozenset([(member, True)])))
     return yes, Cell(texts=text_sets.no, lists=ListSet(has=frozenset([(member, False)])))
 
 
@@ -195,7 +195,7 @@ def text_test_true_and_false_cells(op: str, value: Any) -> Pair:
     if type(value) is not str:
         return never_true_and_always_false_cells()
     text_sets = texts.true_and_false_text_sets(op, value)
-    return _cell_with(texts=text_sets.yes), Cell(texts=text_sets.no)
+    return _cell_of_given_parts(texts=text_sets.yes), Cell(texts=text_sets.no)
 
 
 def type_true_and_false_cells(name: str) -> Pair:

@@ -119,7 +119,7 @@ def documents_with_leaf_at_path(path: str, leaf: Any, count: int = 1) -> Iterato
         if isinstance(selector, NameSelector):
             shapes = [{selector.name: shape} for shape in shapes]
         elif isinstance(selector, FilterSelector):
-            shapes = [[_with_hint(shape, hint)] * count for shape in shapes for hint in hints]
+            shapes = [[_shape_filled_with_hint(shape, hint)] * count for shape in shapes for hint in hints]
             count = 1
         elif isinstance(selector, IndexSelector):
             # Nulls in front put the shape at its index.
@@ -142,7 +142,7 @@ def _path_segments(path: str) -> tuple[Any, ...]:
     return tuple(jsonpath.parse_query(path).segments)
 
 
-def _with_hint(shape: Any, hint: dict[str, Any]) -> Any:
+def _shape_filled_with_hint(shape: Any, hint: dict[str, Any]) -> Any:
     # What is asked for wins over what a filter may want of the same member
     return {**hint, **shape} if type(shape) is dict else hint or shape
 

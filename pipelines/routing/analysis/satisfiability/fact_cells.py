@@ -43,7 +43,7 @@ def possible_values_cell(place: Place) -> Cell:
         return _OBJECT
     if place[0] == "stations":
         # `stations.<key>.<group>…`: below the key stand the groups that an outcome has (law §13).
-        return _with_missing(_OBJECT if len(place) < 3 else possible_values_cell(place[2:]))
+        return _cell_that_may_be_missing(_OBJECT if len(place) < 3 else possible_values_cell(place[2:]))
     keys = GROUPS.get(place[0]) if type(place[0]) is str else None
     if keys is None:
         return cells.MISSING_ONLY
@@ -54,16 +54,16 @@ def possible_values_cell(place: Place) -> Cell:
 
 def _group_cell(place: Place, keys: Mapping[Any, str]) -> Cell:
     if len(place) == 1:
-        return _with_missing(_OBJECT)
+        return _cell_that_may_be_missing(_OBJECT)
     kind = keys.get(place[1])
     if kind is None:
         return cells.MISSING_ONLY
     if len(place) == 2:
-        return _with_missing(_CELLS[kind])
+        return _cell_that_may_be_missing(_CELLS[kind])
     if len(place) == 3 and type(place[2]) is int and kind == "texts":
-        return _with_missing(_CELLS["text"])
+        return _cell_that_may_be_missing(_CELLS["text"])
     return cells.ANY if kind == "list" else cells.MISSING_ONLY
 
 
-def _with_missing(cell: Cell) -> Cell:
+def _cell_that_may_be_missing(cell: Cell) -> Cell:
     return replace(cell, missing=True)

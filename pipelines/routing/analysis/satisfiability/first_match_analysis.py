@@ -91,7 +91,9 @@ class FirstMatchAnalysis:
             except EffortExhausted as exhausted:
                 return Liveness(rule, UNKNOWN, why=str(exhausted))
             except Unknown as unknown:
-                words = _("rule %(rule)s: %(why)s", rule=named.rule(self.line, other.id), why=unknown.args[0])
+                words = _(
+                    "rule %(rule)s: %(why)s", rule=named.rule_phrase(self.line, other.id), why=unknown.args[0]
+                )
                 doubt = doubt or Wording.of(f"{other.id}: {unknown}", words)
         return Liveness(rule, LIVE, witness, why=doubt)
 

@@ -105,7 +105,11 @@ def condition_formula(condition: Condition) -> Formula:
     if isinstance(condition, Not):
         return negated_formula(condition_formula(condition.inner))
     operand = _Operand(_operand_key(condition), condition)
-    return _condition_literal(condition) if len(operand.words[-1]) > MAX_SHARED else _shared_literal(operand)
+    return (
+        _formula_of_single_test(condition)
+        if len(operand.words[-1]) > MAX_SHARED
+        else _shared_literal(operand)
+    )
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -130,10 +134,10 @@ def _operand_key(condition: Condition) -> tuple[Any, ...]:
 @lru_cache(maxsize=SHARED)
 def _shared_literal(operand: _Operand) -> Formula:
     """Equal operands of all stations are one literal, so that what is known of its sets is known of each."""
-    return _condition_literal(operand.condition)
+    return _formula_of_single_test(operand.condition)
 
 
-def _condition_literal(condition: Condition) -> Formula:
+def _formula_of_single_test(condition: Condition) -> Formula:
     formula: Formula = _LITERALS[type(condition)](condition)
     return formula
 
@@ -151,7 +155,7 @@ def eval_literal(text: str) -> Literal:
     return Literal(EVAL, EvalSet(text_sets.yes), EvalSet(text_sets.no))
 
 
-def _result_literal(condition: ResultTest) -> Formula:
+def _formula_of_result_test(condition: ResultTest) -> Formula:
     return status_literal(frozenset((r, v) for r in condition.results for v in VERDICTS))
 
 
@@ -163,12 +167,12 @@ def _failure_type_literal(condition: FailureTypeTest) -> Formula:
     return choice_literal(FAILURE_TYPE, choices.choice_among(*condition.types))
 
 
-def _edge_literal(condition: EdgeCountTest) -> Formula:
+def _formula_of_edge_count_test(condition: EdgeCountTest) -> Formula:
     enough = numbers.comparison_set("gte", condition.at_least)
     return Literal(("edge", f"{condition.source}->{condition.target}"), enough, enough.complement())
 
 
-def _answer_literal(condition: AnswerTest) -> Formula:
+def _formula_of_answer_test(condition: AnswerTest) -> Formula:
     evaluation = condition.evaluation
     # Any other word is no answer, so these are all that there can be (law §3, Asking).
     no = frozenset(WORDS[evaluation.kind]) - {condition.answer}
@@ -275,14 +279,14 @@ def formula_at_places(places: tuple[Place, ...], yes: cells.Cell, no: cells.Cell
     """The first of the places where there is anything decides; the last one decides also where there is nothing."""
     formula: Formula = Literal(("cell", places[-1]), yes, no)
     for place in reversed(places[:-1]):
-        here = Literal(("cell", place), yes.intersection(cells.PRESENT), _with_missing(no))
+        here = Literal(("cell", place), yes.intersection(cells.PRESENT), _cell_that_may_be_missing(no))
         formula = Disjunction(
             (here, Conjunction((Literal(("cell", place), cells.MISSING_ONLY, cells.PRESENT), formula)))
         )
     return formula
 
 
-def _with_missing(cell: cells.Cell) -> cells.Cell:
+def _cell_that_may_be_missing(cell: cells.Cell) -> cells.Cell:
     return cells.swapped_pair(cells.negated_operator_pair((cell, cell)))[0]
 
 
@@ -301,12 +305,12 @@ def alternative_places_or_none(path: OutputPath) -> tuple[Place, ...] | None:
 
 _LITERALS: dict[type, Any] = {
     Always: lambda condition: TRUE,
-    ResultTest: _result_literal,
+    ResultTest: _formula_of_result_test,
     VerdictTest: _formula_of_verdict_test,
     FailureTypeTest: _failure_type_literal,
     EvalTest: _eval_formula,
     OutputTest: _output_formula,
     FactTest: _fact_formula,
-    EdgeCountTest: _edge_literal,
-    AnswerTest: _answer_literal,
+    EdgeCountTest: _formula_of_edge_count_test,
+    AnswerTest: _formula_of_answer_test,
 }

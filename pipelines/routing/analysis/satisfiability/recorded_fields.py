@@ -149,7 +149,7 @@ def check_field_bounds(checks: Iterable[Check], types: frozenset[str]) -> Iterat
     """Bounds of the fields before any check, whatever was reported."""
     names = {ALIASES.get(check.field, check.field) for check in checks}
     if "exit_code" in names:
-        yield _literal_without_opposite(EXIT_CODE, _with_missing(_NUMBER))
+        yield _literal_without_opposite(EXIT_CODE, _cell_that_may_be_missing(_NUMBER))
     for variable in (BLOCKERS, RUN):
         if variable[1] in names:
             yield _literal_without_opposite(variable, cells.comparison_true_and_false_cells("gte", 0)[0])
@@ -158,7 +158,9 @@ def check_field_bounds(checks: Iterable[Check], types: frozenset[str]) -> Iterat
     for name in sorted(names & set(USAGE)):
         key = name.partition(".")[2]
         kind = cells.PRESENT if key in ("driver", "provider", "model") else _NUMBER
-        yield _literal_without_opposite(("usage", (key,)), _with_missing(_without_null(kind)))
+        yield _literal_without_opposite(
+            ("usage", (key,)), _cell_that_may_be_missing(_cell_without_null(kind))
+        )
 
 
 def _false_and_true_texts(words: texts.TextSetPair) -> tuple[texts.TextSet, texts.TextSet]:
@@ -170,11 +172,11 @@ def _literal_without_opposite(variable: Variable, cell: Cell) -> Literal:
     return Literal(variable, cell, cells.never_true_and_always_false_cells()[0])
 
 
-def _with_missing(cell: Cell) -> Cell:
+def _cell_that_may_be_missing(cell: Cell) -> Cell:
     return Cell(True, cell.null, cell.booleans, cell.numbers, cell.texts, cell.lists, cell.objects)
 
 
-def _without_null(cell: Cell) -> Cell:
+def _cell_without_null(cell: Cell) -> Cell:
     return Cell(cell.missing, False, cell.booleans, cell.numbers, cell.texts, cell.lists, cell.objects)
 
 

@@ -161,7 +161,7 @@ def _walk_with_words(
     walk = walk_situation(line, raw_situation, situation)
     while len(words) < MOST_WORDS and (word := _next_word_or_none(line, walk, words, claim)) is not None:
         words = (*words, word)
-        raw_situation = _with_word(raw_situation, word)
+        raw_situation = _situation_with_gate_word(raw_situation, word)
         spend_effort(DECISION)
         decision = decide(line, read_situation(raw_situation))
         walk = TestedSituation(decision, raw_situation, decision.trace.rule_results, words)
@@ -189,7 +189,7 @@ def _next_word_or_none(
     return None
 
 
-def _with_word(raw_situation: dict[str, Any], word: WitnessWord) -> dict[str, Any]:
+def _situation_with_gate_word(raw_situation: dict[str, Any], word: WitnessWord) -> dict[str, Any]:
     facts = raw_situation.get("facts", {})
     gates = {**facts.get("gates", {}), word.gate: {"decision": word.word}}
     return {**raw_situation, "facts": {**facts, "gates": gates}}

@@ -118,7 +118,7 @@ class ToolsKey(WorkKey):
 
     def templates(self, value: Any, path: str) -> TextsIn:
         for index, tool in enumerate(declared_tools({"tools": value})):
-            for where, text in _tool_texts(tool, member_path(path, index)):
+            for where, text in _templates_of_tool(tool, member_path(path, index)):
                 # Arguments are filled in at each call: no variable of the line is meant by them
                 yield where, ARGUMENT.sub("", text)
 
@@ -139,7 +139,7 @@ class ToolsKey(WorkKey):
             yield from _schema_problems(tool.get("parameters") or {}, f"{at}.parameters")
 
 
-def _tool_texts(tool: Mapping[str, Any], at: str) -> TextsIn:
+def _templates_of_tool(tool: Mapping[str, Any], at: str) -> TextsIn:
     for key, field in PROGRAM.items():
         yield from field.templates(tool.get(key), member_path(at, key))
     for key, field in CALL.items():

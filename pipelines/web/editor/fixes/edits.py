@@ -27,8 +27,8 @@ def edit_adding_rule(station: str, rule: Document) -> Edit:
     return {"do": "addRule", "station": station, "rule": dict(rule)}
 
 
-def edit_changing_rule(rule: str, *unset: str, **changed: Any) -> Edit:
-    return {"do": "changeRule", "rule": rule, "set": changed, "unset": list(unset)}
+def edit_changing_rule(rule: str, *unset_fields: str, **changed: Any) -> Edit:
+    return {"do": "changeRule", "rule": rule, "set": changed, "unset": list(unset_fields)}
 
 
 def edit_changing_station(station: str, *unset: str, **changed: Any) -> Edit:

@@ -60,7 +60,9 @@ class Trials:
         line = self.subject.line
         before = _run_trial(_TrialQuestion(known, (), line, station.key))
         changed = replace(station, rules=change(station.rules))
-        after = _run_trial(_TrialQuestion(known, change_name, _with_station(line, changed), station.key))
+        after = _run_trial(
+            _TrialQuestion(known, change_name, _line_with_changed_station(line, changed), station.key)
+        )
         # A remedy that moves a finding elsewhere is none
         worse = after.names - (before.names - {_finding_name(finding_to_remove)})
         living = before.dead - after.dead
@@ -152,6 +154,6 @@ def _finding_name(finding: Finding) -> Name:
     return finding.check, finding.rule, finding.rules if finding.check == shadowed_gate.ID else ()
 
 
-def _with_station(line: ParsedLine, changed: Station) -> ParsedLine:
+def _line_with_changed_station(line: ParsedLine, changed: Station) -> ParsedLine:
     stations = tuple(changed if station.key == changed.key else station for station in line.stations)
     return replace(line, stations=stations)

@@ -15,8 +15,8 @@ from pipelines.web.editor.forms.form import (
     Rows,
     Section,
     other_skeletons,
+    sections_with_uncovered_rest,
     skeleton_document,
-    with_rest,
 )
 
 
@@ -34,7 +34,7 @@ class EndForm:
         known = [(key,) for key in ("key", "kind") if always]
         words = "What has no field of its own, as JSON."
         help_words = "This end exists in every line." if always else ""
-        return with_rest(
+        return sections_with_uncovered_rest(
             [Section(fields=fields, help=help_words)], fragment, "Everything else", words, *known
         )
 

@@ -153,7 +153,7 @@ def flat_rows(items: Sequence[FormField | Rows], fragment: Fragment) -> Iterator
                 yield from flat_rows(item.fields(fragment, index), fragment)
 
 
-def with_rest(
+def sections_with_uncovered_rest(
     sections: Sequence[Section], fragment: Fragment, title: str, words: str, *elsewhere: Place
 ) -> list[Section]:
     """The sections and, last, what none of them covers. `elsewhere`: what has its field outside the form."""
@@ -182,11 +182,11 @@ def form_problems(form: PartForm, fragment: Fragment, setting: FormSetting) -> F
     try:
         line = read_line(placed.document)
     except DocumentError as fault:
-        return FragmentProblems([*_own_problems(fault.problems, placed), *more], [])
-    return FragmentProblems(more, _own_problems(publishing_problems(line), placed))
+        return FragmentProblems([*_problems_within_fragment(fault.problems, placed), *more], [])
+    return FragmentProblems(more, _problems_within_fragment(publishing_problems(line), placed))
 
 
-def _own_problems(problems: Sequence[Problem], placed: PlacedFragment) -> list[Problem]:
+def _problems_within_fragment(problems: Sequence[Problem], placed: PlacedFragment) -> list[Problem]:
     """Return the problems of the fragment, with paths that start there."""
     own_problems = []
     for problem in problems:

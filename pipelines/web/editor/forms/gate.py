@@ -30,8 +30,8 @@ from pipelines.web.editor.forms.form import (
     Rows,
     Section,
     other_skeletons,
+    sections_with_uncovered_rest,
     skeleton_document,
-    with_rest,
 )
 from pipelines.web.editor.forms.option_lists import station_route_options
 
@@ -52,7 +52,7 @@ class GateForm:
         placed = [field for section in sections for field in section.fields]
         sections[0] = replace(sections[0], fields=[*sections[0].fields, *remaining_fields(GATE, (), placed)])
         words = "What has no field of its own, as JSON."
-        return with_rest(sections, fragment, "Everything else", words)
+        return sections_with_uncovered_rest(sections, fragment, "Everything else", words)
 
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         rest = other_skeletons(setting.names.gates, setting.own)

@@ -25,8 +25,8 @@ from pipelines.web.editor.forms.form import (
     Section,
     first_free_or_empty,
     member_values,
+    sections_with_uncovered_rest,
     skeleton_document,
-    with_rest,
 )
 from pipelines.web.editor.forms.fragment_paths import Place
 from pipelines.web.tasks import start
@@ -130,7 +130,7 @@ class InputsForm:
         items = [fields] if type(known) is list or known is fragment_paths.MISSING else []
         sections = [Section(fields=items, open=True)]
         if type(known) is not list and known is not fragment_paths.MISSING:
-            sections = list(with_rest(sections, fragment, "Everything else", ""))
+            sections = list(sections_with_uncovered_rest(sections, fragment, "Everything else", ""))
         context = {
             "fields": start.start_fields(read_inputs(known), None),
             "typed": dict.fromkeys(start.OWN, "") | {"priority": Priority.MEDIUM},

@@ -19,8 +19,8 @@ from pipelines.web.editor.forms.form import (
     PlacedFragment,
     Rows,
     Section,
+    sections_with_uncovered_rest,
     skeleton_document,
-    with_rest,
 )
 from pipelines.web.editor.forms.fragment_paths import Place
 from pipelines.web.editor.forms.limits import policy_field
@@ -74,7 +74,7 @@ class LineForm:
             Section(title="Data of conditions", fields=_condition_data_fields(usual)),
         ]
         words = "What has no field of its own, as JSON: extra."
-        return with_rest(sections, fragment, "Everything else", words)
+        return sections_with_uncovered_rest(sections, fragment, "Everything else", words)
 
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         document = skeleton_document(setting.names)

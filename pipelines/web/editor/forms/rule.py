@@ -25,8 +25,8 @@ from pipelines.web.editor.forms.form import (
     Section,
     first_free_or_empty,
     list_members,
+    sections_with_uncovered_rest,
     skeleton_document,
-    with_rest,
 )
 from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 from pipelines.web.editor.forms.operands import PathField
@@ -52,7 +52,7 @@ class RuleForm:
         ]
         placed = [field for section in sections for field in section.fields]
         sections[0] = replace(sections[0], fields=[*sections[0].fields, *remaining_fields(RULE, (), placed)])
-        return with_rest(
+        return sections_with_uncovered_rest(
             sections, fragment, "Everything else", "What has no field of its own, as JSON.", WHEN
         )
 

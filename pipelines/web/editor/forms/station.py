@@ -20,8 +20,8 @@ from pipelines.web.editor.forms.form import (
     Rows,
     Section,
     other_skeletons,
+    sections_with_uncovered_rest,
     skeleton_document,
-    with_rest,
 )
 
 
@@ -84,7 +84,7 @@ class StationForm:
         words = "What has no field of its own, as JSON."
         # The name is the title of the inspector, and written there.
         title_place = [("name",)] if type(fragment.get("name")) is str else []
-        return with_rest(sections, fragment, "Everything else", words, *title_place)
+        return sections_with_uncovered_rest(sections, fragment, "Everything else", words, *title_place)
 
     def placed_fragment(self, fragment: Fragment, setting: FormSetting) -> PlacedFragment:
         rest = other_skeletons(setting.names.stations, setting.own)

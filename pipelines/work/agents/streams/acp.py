@@ -120,7 +120,7 @@ class Acp(Stream):
             self._words = (self._words + words)[:LONGEST_DETAIL]
             self.steps[-1] = replace(self.steps[-1], what=self._words.strip())
             if kind == "agent_message_chunk":
-                self.set_claim(self._words.strip())
+                self.set_last_message(self._words.strip())
             return
         self._speaking, self._words = kind if words.strip() else "", words
         if kind == "agent_message_chunk":

@@ -146,7 +146,7 @@ class Claude(Stream):
         if isinstance(line.get("structured_output"), dict):
             self.structured = words
         elif words:
-            self.set_claim(words, len(words))
+            self.set_last_message(words, len(words))
         self._note_refusal(line)
         subtype = text_or_empty(line.get("subtype"))
         failed = line.get("is_error") is True or subtype.startswith("error")

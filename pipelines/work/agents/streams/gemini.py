@@ -48,7 +48,7 @@ class Gemini(Stream):
         if self._speaking and line.get("delta") is True and self.steps[-1].kind == StepKind.TEXT:
             cut = self.claim_cut or len(self._words) + len(words) > LONGEST_DETAIL
             self._words = (self._words + words)[:LONGEST_DETAIL]
-            self.set_claim(self._words.strip())
+            self.set_last_message(self._words.strip())
             self.claim_cut = cut
             self.steps[-1] = replace(self.steps[-1], what=self.claim)
             return True

@@ -155,7 +155,7 @@ class LfsHttp:
             except RefusedAddress as error:
                 raise GitRefused(str(error)) from error
             except ERRORS as error:
-                raise GitRefused(self._words(error)) from error
+                raise GitRefused(self._unreachable_message(error)) from error
             try:
                 # Only what is fetched is asked for elsewhere: nothing is sent to where a redirect leads
                 if response.is_redirect and method == "GET":
@@ -169,12 +169,12 @@ class LfsHttp:
                 yield response
                 return
             except ERRORS as error:
-                raise GitRefused(self._words(error)) from error
+                raise GitRefused(self._unreachable_message(error)) from error
             finally:
                 response.close()
         raise GitRefused("The server of Git LFS redirects too often.")
 
-    def _words(self, error: Exception) -> str:
+    def _unreachable_message(self, error: Exception) -> str:
         return f"The server of Git LFS could not be reached: {self._deadline.error_message(error)[:300]}"
 
 

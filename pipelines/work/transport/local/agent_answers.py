@@ -82,7 +82,7 @@ def _task_answer(job: Job, _outcome: Answer, _by: str) -> Answer:
             ],
         },
         "rules": [_rule_fields(line, rule) for rule in station.rules],
-        "gates_ahead": [_gate_fields(line, gate) for gate in gates_ahead(line, station)],
+        "gates_ahead": [_gate_fields(line, gate) for gate in gates_of_station_and_its_rules(line, station)],
     }
 
 
@@ -103,7 +103,7 @@ def _rule_fields(line: ParsedLine, rule: Any) -> Answer:
     }
 
 
-def gates_ahead(line: ParsedLine, station: Station) -> list[Gate]:
+def gates_of_station_and_its_rules(line: ParsedLine, station: Station) -> list[Gate]:
     """Return the gate of the station and those of its rules, each once."""
     keys = [*([station.gate] if station.gate else []), *(key for rule in station.rules for key in rule.gates)]
     return [line.gate(key) for key in dict.fromkeys(keys)]
@@ -210,7 +210,7 @@ def _gate_checks_answer(job: Job, outcome: Answer, by: str) -> Answer:
                 ],
                 "runs_a_tool": gate.runs_its_tool,
             }
-            for gate in gates_ahead(line, station)
+            for gate in gates_of_station_and_its_rules(line, station)
         ]
     }
 

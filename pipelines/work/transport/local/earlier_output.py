@@ -48,11 +48,11 @@ def _list_of_named_value(name: str, job: Job, line: ParsedLine, before: QuerySet
     if name == PREVIOUS:
         return _list_of_job_output(_previous_job_or_none(job, before))
     if name == LAST_ERROR:
-        return _list_of_job_error(before.filter(result__in=FAILED).first())
+        return _error_texts_of_job(before.filter(result__in=FAILED).first())
     key = _station_key_or_none(name, line)
     if name == key:
         return _list_of_job_output(before.filter(station=key, outcome__has_key="output").first())
-    return _list_of_job_error(before.filter(station=key, result__in=FAILED).first())
+    return _error_texts_of_job(before.filter(station=key, result__in=FAILED).first())
 
 
 def _previous_job_or_none(job: Job, before: QuerySet[Job]) -> Job | None:
@@ -72,7 +72,7 @@ def _list_of_job_output(job: Job | None) -> list[Any]:
     return [outcome["output"]] if outcome and "output" in outcome else []
 
 
-def _list_of_job_error(job: Job | None) -> list[Any]:
+def _error_texts_of_job(job: Job | None) -> list[Any]:
     if job is None:
         return []
     outcome = job.outcome or {}

@@ -40,7 +40,7 @@ class EvaluatedRun:
         self.trial_id, self.source_id = trial.pk, trial.source
         self.outcome: dict[str, Any] = {}
         self.checks = False
-        self.state = starting_state(trial.source)
+        self.state = branch_state_before_recorded_run(trial.source)
         self._began = time.monotonic()
         self._packs = tempfile.TemporaryDirectory(prefix="gateline-evaluated-")
 
@@ -82,7 +82,7 @@ class EvaluatedRun:
             packs = (*packs, f"{PACK}{git.pack}")
         return GitState(git.branch, git.base_branch, git.base, git.head, git.tree, packs)
 
-    def end_of_station_or_none(self, outcome: dict[str, Any]) -> Job | None:
+    def finish_station_and_return_check_run_or_none(self, outcome: dict[str, Any]) -> Job | None:
         """Keep the outcome of the station; return the recorded run of the check, where it is to be run."""
         self.outcome = outcome
         trial = StationTrial.objects.select_related("evaluation").get(pk=self.trial_id)
@@ -100,7 +100,7 @@ class EvaluatedRun:
         return check
 
 
-def starting_state(source_id: int) -> GitState:
+def branch_state_before_recorded_run(source_id: int) -> GitState:
     """Return the branch as the recorded run found it. Where nothing was committed yet, that is the base of then, and
     not where its branch stands now."""
     state = branch_state_for_job(source_id)

@@ -98,7 +98,9 @@ class LocalTrial:
         # What cannot be stored is refused by `end`, which says why
         if self._evaluated is None or self._evaluated.checks or unstorable_reason(outcome):
             return None
-        job = await self._database.call_until_connected(self._evaluated.end_of_station_or_none, dict(outcome))
+        job = await self._database.call_until_connected(
+            self._evaluated.finish_station_and_return_check_run_or_none, dict(outcome)
+        )
         if job is None:
             return None
         return await self._database.call_until_connected(started_check, self._trial, job)

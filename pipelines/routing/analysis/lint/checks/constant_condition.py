@@ -24,7 +24,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             constant = None if is_unconditional(rule) else analysis.constant_truth_of_rule(rule)
             if constant is not None:
                 words: dict[str, Any] = {
-                    "rule": named.rule(subject.line, rule.id),
+                    "rule": named.rule_phrase(subject.line, rule.id),
                     "when": named.condition_text(rule.when),
                 }
                 words["gate"] = _deciding_gate_name(subject.line, station)
@@ -45,7 +45,7 @@ def _deciding_gate_name(line: ParsedLine, station: Station) -> Any:
     """The gate whose checks or words decide what comes to the rules, if one does."""
     if station.gate is None or not StationGate(line, station).decides_before_rules:
         return ""
-    return named.gates(line, [station.gate])
+    return named.gate_part_names(line, [station.gate])
 
 
 def _message(constant: bool, words: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ CAUSE = "Rule that never matches"
 def check(subject: LintSubject) -> Iterator[Finding]:
     for station, index, liveness in subject.liveness_of_all_rules():
         if liveness.status == DEAD and not liveness.never:
-            killers, rule = liveness.killers, named.rule(subject.line, liveness.rule.id)
+            killers, rule = liveness.killers, named.rule_phrase(subject.line, liveness.rule.id)
             yield Finding(
                 check=ID,
                 severity=ERROR,
@@ -37,13 +37,13 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 def _message(line: ParsedLine, rule: str, killers: tuple[str, ...]) -> str:
     take = "together take" if len(killers) > 1 else "takes"
-    words = {"rule": named.rule(line, rule), "taken": _killers_text(line, killers)}
+    words = {"rule": named.rule_phrase(line, rule), "taken": _killers_text(line, killers)}
     people = _("Rule %(rule)s never matches: %(taken)s", **words)
     return Wording.of(f"Rule {rule} can never be taken: {', '.join(killers)} {take} all of it", people)
 
 
 def _killers_text(line: ParsedLine, killers: tuple[str, ...]) -> str:
-    earlier = named.rules(line, killers)
+    earlier = named.rules_phrase(line, killers)
     if len(killers) > 1:
         return _("%(earlier)s already take everything", earlier=earlier)
     return _("%(earlier)s already takes everything", earlier=earlier)

@@ -34,7 +34,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _message(line: ParsedLine, rule: str, below: int) -> str:
-    words = {"rule": named.rule(line, rule), "count": below}
+    words = {"rule": named.rule_phrase(line, rule), "count": below}
     people = (
         _("Rule %(rule)s takes everything, but 1 rule stands below it", **words)
         if below == 1

@@ -30,9 +30,9 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                         path=f"{subject.path_of_station_or_rule(station, index)}.to",
                         message=_(
                             "Rule %(rule)s forks so that %(one)s and %(other)s can run in parallel",
-                            rule=named.rule(subject.line, rule.id),
-                            one=named.station(subject.line, pair[0]),
-                            other=named.station(subject.line, pair[1]),
+                            rule=named.rule_phrase(subject.line, rule.id),
+                            one=named.station_part_name(subject.line, pair[0]),
+                            other=named.station_part_name(subject.line, pair[1]),
                         ),
                         hint="let one follow the other",
                         station=station.key,

@@ -64,7 +64,10 @@ def _finding(subject: LintSubject, station: Station, remainder: Remainder) -> Fi
     decision = remainder.witness.decision if remainder.witness else None
     short: str = ""
     why: str = ""
-    words = {"station": named.station(subject.line, station.key), "what": OUTCOMES[remainder.standing]}
+    words = {
+        "station": named.station_part_name(subject.line, station.key),
+        "what": OUTCOMES[remainder.standing],
+    }
     if decision is None:
         message = _(
             "Unknown whether a rule of %(station)s takes all outcomes %(what)s: %(why)s",

@@ -26,7 +26,8 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 severity=ERROR,
                 path=subject.path_of_station_or_rule(station),
                 message=_(
-                    "From %(station)s no end can be reached", station=named.station(subject.line, station.key)
+                    "From %(station)s no end can be reached",
+                    station=named.station_part_name(subject.line, station.key),
                 ),
                 hint="add a rule that leads to an end, or towards one",
                 station=station.key,

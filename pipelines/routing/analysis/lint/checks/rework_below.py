@@ -17,7 +17,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     line = subject.line
     for station in line.stations:
         stage = line.stage_key(station.key)
-        words = {"station": named.station(line, station.key), "stage": named.station(line, stage)}
+        words = {
+            "station": named.station_part_name(line, station.key),
+            "stage": named.station_part_name(line, stage),
+        }
         if stage in line.stations_by_key and line.index_of_station(station.key) > line.index_of_station(
             stage
         ):

@@ -42,9 +42,9 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 def _message(line: ParsedLine, rule: Rule, other: Rule, missing: list[str]) -> str:
     words = {
-        "rule": named.rule(line, rule.id),
-        "other": named.rule(line, other.id),
-        "gates": named.gates(line, missing),
+        "rule": named.rule_phrase(line, rule.id),
+        "other": named.rule_phrase(line, other.id),
+        "gates": named.gate_part_names(line, missing),
     }
     return Wording.of(
         f"Rule {other.id} leads to the same target past the gate {', '.join(missing)} of {rule.id}",
@@ -53,7 +53,7 @@ def _message(line: ParsedLine, rule: Rule, other: Rule, missing: list[str]) -> s
 
 
 def _hint(line: ParsedLine, rule: Rule, other: Rule) -> str:
-    words = {"rule": named.rule(line, rule.id), "other": named.rule(line, other.id)}
+    words = {"rule": named.rule_phrase(line, rule.id), "other": named.rule_phrase(line, other.id)}
     return Wording.of(
         f"put the gate on {other.id}, too, or move {rule.id} up",
         _("put the gate on rule %(other)s, too, or move rule %(rule)s up", **words),

@@ -42,11 +42,15 @@ def _message(line: ParsedLine, names: list[str], rule: str) -> str:
     if len(names) == 1:
         return _(
             "Rule %(other)s takes some of what rule %(rule)s would take",
-            other=named.rule(line, names[0]),
-            rule=named.rule(line, rule),
+            other=named.rule_phrase(line, names[0]),
+            rule=named.rule_phrase(line, rule),
         )
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    others = PartName(f"Rules {', '.join(names[:MAX_NAMED])}{more}", named.rules(line, names).people_text)
+    others = PartName(
+        f"Rules {', '.join(names[:MAX_NAMED])}{more}", named.rules_phrase(line, names).people_text
+    )
     return _(
-        "%(others)s take some of what rule %(rule)s would take", others=others, rule=named.rule(line, rule)
+        "%(others)s take some of what rule %(rule)s would take",
+        others=others,
+        rule=named.rule_phrase(line, rule),
     )

@@ -23,7 +23,7 @@ SAY_WHAT = Wording.of("say what is done then (on_breach)", "set what happens whe
 def check(subject: LintSubject) -> Iterator[Finding]:
     for index, rule in enumerate(subject.line.escalations):
         path = f"escalations[{index}]"
-        words = {"trigger": named.trigger(rule.trigger), "role": named.role(rule.role)}
+        words = {"trigger": named.trigger_part_name(rule.trigger), "role": named.role_part_name(rule.role)}
         if rule.sla is None:
             message = _("What is escalated with %(trigger)s waits for %(role)s as long as it takes", **words)
             yield Finding(ID, INFO, path, message, SAY_WHEN)
@@ -41,7 +41,7 @@ def _idle_suspension_findings(subject: LintSubject, path: str, rule: EscalationR
         if "suspend_agent" in getattr(rule, name):
             message = _(
                 "%(trigger)s is to suspend the agent, and no station of the line names one",
-                trigger=named.trigger(rule.trigger),
+                trigger=named.trigger_part_name(rule.trigger),
             )
             yield Finding(
                 ID,

@@ -31,7 +31,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _message(line: ParsedLine, liveness: Liveness) -> str:
-    words = {"rule": named.rule(line, liveness.rule.id), "why": liveness.why}
+    words = {"rule": named.rule_phrase(line, liveness.rule.id), "why": liveness.why}
     if liveness.status == UNKNOWN:
         return _("Unknown whether rule %(rule)s can be taken: %(why)s", **words)
     return _("Unknown whether an earlier rule takes a part of rule %(rule)s: %(why)s", **words)

@@ -34,7 +34,7 @@ def _join_faults(
     subject: LintSubject, station: Station, wait_for: tuple[str, ...]
 ) -> Iterator[tuple[str, str]]:
     here, line = station.key, subject.line
-    words = {"here": named.station(line, here)}
+    words = {"here": named.station_part_name(line, here)}
     if here in wait_for:
         yield (
             _("The join of %(here)s waits for %(here)s itself", **words),
@@ -44,7 +44,7 @@ def _join_faults(
     delivering = {transition.source for transition in subject.transitions if transition.target == here}
     silent = [key for key in wait_for if key not in delivering]
     for key in silent:
-        words["key"] = named.station(line, key)
+        words["key"] = named.station_part_name(line, key)
         yield (
             _("The join of %(here)s waits for %(key)s, which never leads to %(here)s", **words),
             _("lead %(key)s to %(here)s, or do not wait for it", **words),
@@ -62,9 +62,9 @@ def _unforked_faults(subject: LintSubject, here: str, wait_for: tuple[str, ...])
             yield (
                 _(
                     "The join of %(here)s waits for %(one)s and %(other)s, which never run in branches of one fork",
-                    here=named.station(subject.line, here),
-                    one=named.station(subject.line, one),
-                    other=named.station(subject.line, other),
+                    here=named.station_part_name(subject.line, here),
+                    one=named.station_part_name(subject.line, one),
+                    other=named.station_part_name(subject.line, other),
                 ),
                 "fork to both before it, or wait for one",
             )
@@ -73,8 +73,8 @@ def _unforked_faults(subject: LintSubject, here: str, wait_for: tuple[str, ...])
         yield (
             _(
                 "The join of %(here)s waits for %(names)s, which no fork leads to together",
-                here=named.station(subject.line, here),
-                names=named.stations(subject.line, wait_for),
+                here=named.station_part_name(subject.line, here),
+                names=named.station_part_names(subject.line, wait_for),
             ),
             "fork to them together",
         )

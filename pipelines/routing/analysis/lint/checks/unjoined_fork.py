@@ -23,9 +23,9 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             if len(rule.to) > 1 and rule.fault is None and rule.id not in subject.dead_rules:
                 for key, sources in unjoined_stations(subject, station, rule):
                     words = {
-                        "rule": named.rule(subject.line, rule.id),
-                        "key": named.station(subject.line, key),
-                        "names": named.stations(subject.line, sources),
+                        "rule": named.rule_phrase(subject.line, rule.id),
+                        "key": named.station_part_name(subject.line, key),
+                        "names": named.station_part_names(subject.line, sources),
                     }
                     yield Finding(
                         check=ID,

@@ -28,8 +28,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 if root == BRANCHES and key and key not in known:
                     message = _(
                         "Rule %(rule)s reads the branch %(key)s, and the join does not wait for it",
-                        rule=named.rule(subject.line, rule.id),
-                        key=named.station(subject.line, key) if key in subject.line.stations_by_key else key,
+                        rule=named.rule_phrase(subject.line, rule.id),
+                        key=named.station_part_name(subject.line, key)
+                        if key in subject.line.stations_by_key
+                        else key,
                     )
                     at = f"{subject.path_of_station_or_rule(station, index)}.{place}"
                     yield Finding(ID, WARNING, at, message, expected_hint(key, known), station.key, rule.id)

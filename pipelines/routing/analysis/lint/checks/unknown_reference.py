@@ -33,9 +33,9 @@ def _rule_findings(subject: LintSubject) -> Iterator[Finding]:
                 if edge.at_least and not edges & {(edge.source, edge.target), (edge.source, ANYWHERE)}:
                     message = _(
                         "Rule %(rule)s counts %(source)s → %(target)s, and no way leads there",
-                        rule=named.rule(subject.line, rule.id),
-                        source=named.target(subject.line, edge.source),
-                        target=named.target(subject.line, edge.target),
+                        rule=named.rule_phrase(subject.line, rule.id),
+                        source=named.target_part_name(subject.line, edge.source),
+                        target=named.target_part_name(subject.line, edge.target),
                     )
                     yield Finding(ID, WARNING, f"{place}.when", message, "", station.key, rule.id)
 
@@ -47,7 +47,7 @@ def _field_findings(subject: LintSubject) -> Iterator[Finding]:
         if name and name not in known.get(family, {name}):
             message = _(
                 "Gate %(gate)s checks %(field)s, and the line has no such %(family)s",
-                gate=named.gate(subject.line, gate.key),
+                gate=named.gate_part_name(subject.line, gate.key),
                 field=test.field,
                 family=family,
             )

@@ -26,7 +26,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 if root == STATIONS and key and key not in known:
                     message = _(
                         "Rule %(rule)s reads facts of the station %(key)s, which the line does not have",
-                        rule=named.rule(subject.line, rule.id),
+                        rule=named.rule_phrase(subject.line, rule.id),
                         key=key,
                     )
                     at = f"{subject.path_of_station_or_rule(station, index)}.{place}"
@@ -36,7 +36,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         if (family, root) == ("facts", STATIONS) and key and key not in known:
             message = _(
                 "Gate %(gate)s reads facts of the station %(key)s, which the line does not have",
-                gate=named.gate(subject.line, gate.key),
+                gate=named.gate_part_name(subject.line, gate.key),
                 key=key,
             )
             yield Finding(ID, ERROR, place, message, expected_hint(key, known))

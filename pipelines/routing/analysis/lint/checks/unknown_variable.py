@@ -34,7 +34,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         if family == VARIABLES and name and name not in known:
             message = _(
                 "Gate %(gate)s checks the variable %(name)s, which nothing sets",
-                gate=named.gate(line, gate.key),
+                gate=named.gate_part_name(line, gate.key),
                 name=name,
             )
             yield Finding(ID, WARNING, place, message, "set it by a rule or a field of a gate")

@@ -23,8 +23,8 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 path=subject.path_of_station_or_rule(station),
                 message=_(
                     "No rule and no policy leads from %(start)s to %(station)s",
-                    start=named.station(subject.line, subject.line.start),
-                    station=named.station(subject.line, station.key),
+                    start=named.station_part_name(subject.line, subject.line.start),
+                    station=named.station_part_name(subject.line, station.key),
                 ),
                 hint="add a rule that leads there, or remove it; only a jump or a person's hand gets there",
                 station=station.key,

@@ -34,7 +34,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         elif why:
             message = _(
                 "The line never escalates with %(trigger)s: %(why)s",
-                trigger=named.trigger(rule.trigger),
+                trigger=named.trigger_part_name(rule.trigger),
                 why=why,
             )
             hint = "remove the rule, or change that; a person may still escalate so by hand"
@@ -48,9 +48,11 @@ def _budget_findings(line: ParsedLine) -> Iterator[Finding]:
             how = budget.exhausted_to or budget.on_exhausted or line.policy.on_exhausted
             people = _(
                 "Nobody tells %(role)s that the limit “%(limit)s” is used up: it leads to %(how)s",
-                role=named.role(budget.role),
+                role=named.role_part_name(budget.role),
                 limit=budget.label or budget.key,
-                how=named.target(line, how) if budget.exhausted_to else named.policy_option(line, how),
+                how=named.target_part_name(line, how)
+                if budget.exhausted_to
+                else named.policy_option_text(line, how),
             )
             machine = f"Nobody tells {budget.role} that the budget {budget.key} is spent: it leads to {how}"
             message = Wording.of(machine, people)

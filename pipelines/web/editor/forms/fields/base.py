@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pipelines.web.editor.forms import fragment_paths
 from pipelines.web.editor.forms.fields.json_text import to_json
-from pipelines.web.editor.forms.fields.reading import Reading, text_reading
+from pipelines.web.editor.forms.fields.reading import Reading, reading_of_plain_text
 from pipelines.web.editor.forms.fragment_paths import MISSING, Place
 
 Options = Sequence[tuple[str, str]]
@@ -36,7 +36,7 @@ class FormField:
 
     @property
     def reading(self) -> Reading:
-        return text_reading(keeps_space=True, blank=self.blank)
+        return reading_of_plain_text(keeps_space=True, blank=self.blank)
 
     @property
     def blank(self) -> Any:

@@ -10,7 +10,7 @@ from pipelines.routing.basics.durations import format_duration
 from pipelines.web.editor.forms import fragment_paths
 from pipelines.web.editor.forms.fields.base import FormField, Options
 from pipelines.web.editor.forms.fields.json_text import FieldRefused
-from pipelines.web.editor.forms.fields.reading import Reading, text_reading
+from pipelines.web.editor.forms.fields.reading import Reading, reading_of_plain_text
 from pipelines.web.editor.forms.fragment_paths import MISSING
 
 
@@ -18,7 +18,7 @@ from pipelines.web.editor.forms.fragment_paths import MISSING
 class TextField(FormField):
     @property
     def reading(self) -> Reading:
-        return text_reading(keeps_space=bool(self.rows), blank=self.blank)
+        return reading_of_plain_text(keeps_space=bool(self.rows), blank=self.blank)
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         # A text that stands there empty says something else than none: to type it again takes it not away.

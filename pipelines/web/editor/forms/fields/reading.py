@@ -120,7 +120,7 @@ MARK = re.compile("\ue000([0-9]+)\ue001")
 
 
 @lru_cache(maxsize=64)
-def text_reading(*, keeps_space: bool, blank: Any) -> Reading:
+def reading_of_plain_text(*, keeps_space: bool, blank: Any) -> Reading:
     """Return the reading of a text that means itself; `blank`: what nothing typed means."""
     return Reading(kept=keeps_space, blank=blank)
 

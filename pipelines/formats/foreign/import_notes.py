@@ -1,4 +1,4 @@
-"""Carrier of one import, into which every reader of another system's document writes: keys, losses and
+"""ImportNotes of one import, into which every reader of another system's document writes: keys, losses and
 faults."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class KeyPool:
 
 
 @dataclass
-class Carrier:
+class ImportNotes:
     """Collector of what one import finds, into which every reader of another system's document writes.
     `losses`: what the native document cannot say, or says differently; with `faults` there is no line. Both
     have their paths in the document that is read."""
@@ -155,14 +155,14 @@ def text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def note_repeated_ids(parts: list[tuple[str, Mapping[str, Any]]], carrier: Carrier) -> None:
+def note_repeated_ids(parts: list[tuple[str, Mapping[str, Any]]], import_notes: ImportNotes) -> None:
     """Refuse parts whose id another one has: nothing that names it could be told apart."""
     identities: set[str] = set()
     for place, part in parts:
         identity = str(part.get("id"))
         if identity in identities:
             message = _("%(id)s is there twice", id=shortened_json(part.get("id")))
-            carrier.note_fault(f"{place}.id", message, "give each an id of its own")
+            import_notes.note_fault(f"{place}.id", message, "give each an id of its own")
         identities.add(identity)
 
 
@@ -172,26 +172,26 @@ def unread_parts(part: Mapping[str, Any], read: Container[str]) -> Json:
     return {"extra": rest} if rest else {}
 
 
-def objects_in_list(carrier: Carrier, value: Any, path: str) -> list[tuple[str, Mapping[str, Any]]]:
+def objects_in_list(import_notes: ImportNotes, value: Any, path: str) -> list[tuple[str, Mapping[str, Any]]]:
     """The objects of a list with their places; anything else is refused."""
     if value is None:
         return []
     if not isinstance(value, list):
-        carrier.note_fault(path, "has to be a list")
+        import_notes.note_fault(path, "has to be a list")
         return []
     members = []
     for index, member in enumerate(value):
         if isinstance(member, Mapping):
             members.append((f"{path}[{index}]", member))
         else:
-            carrier.note_fault(f"{path}[{index}]", "has to be an object")
+            import_notes.note_fault(f"{path}[{index}]", "has to be an object")
     return members
 
 
-def manual_work(carrier: Carrier, path: str, name: str, by: Any, instructions: str) -> Json:
+def manual_work(import_notes: ImportNotes, path: str, name: str, by: Any, instructions: str) -> Json:
     """Imported work runs nothing until somebody chooses what does it."""
     if by:
-        carrier.note_loss(
+        import_notes.note_loss(
             path,
             _(
                 "%(name)s is a manual station until you choose an agent or a command; the original uses %(by)s",
