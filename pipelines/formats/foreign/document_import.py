@@ -11,8 +11,8 @@ from typing import Any, Final
 from pipelines.formats import native
 from pipelines.formats.foreign.alp import ALP
 from pipelines.formats.foreign.alp.folder import combine_files
-from pipelines.formats.foreign.import_notes import ImportNotes, Json
 from pipelines.formats.foreign.folder_archive import MOST_FILES, folder_error
+from pipelines.formats.foreign.import_notes import ImportNotes, Json
 from pipelines.formats.foreign.known_systems import Recognition, recognise_system, systems_by_key
 from pipelines.formats.foreign.system import ForeignSystem
 from pipelines.formats.yamltext import TextError

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from pipelines.formats.foreign.aeef import AEEF
 from pipelines.formats.foreign.alp import ALP
-from pipelines.formats.foreign.import_notes import ImportNotes, Json
 from pipelines.formats.foreign.contenox import CONTENOX
 from pipelines.formats.foreign.flux import FLUX, FLUX_RECORD
+from pipelines.formats.foreign.import_notes import ImportNotes, Json
 from pipelines.formats.foreign.system import ForeignSystem
 from pipelines.formats.foreign.vibe_factory import VIBE_FACTORY
 from pipelines.routing.basics.plugins import PluginFault, load_plugins_or_faults, wrap_call_with_plugin_fault

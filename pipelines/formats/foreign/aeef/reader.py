@@ -110,7 +110,9 @@ def _agent_contracts(
     if "agent_id" in part and "stage_history" not in part:
         contracts = [(place, part)]
     else:
-        contracts = objects_in_list(import_notes, part.get("agents"), f"{place}.agents" if place else "agents")
+        contracts = objects_in_list(
+            import_notes, part.get("agents"), f"{place}.agents" if place else "agents"
+        )
     for at, contract in contracts:
         identity = contract.get("agent_id")
         if not isinstance(identity, str) or not identity:
@@ -270,7 +272,9 @@ def _station_document(
     }
 
 
-def _rule_document(way: StateTransition, key: str, keys: Mapping[str, str], import_notes: ImportNotes) -> Json:
+def _rule_document(
+    way: StateTransition, key: str, keys: Mapping[str, str], import_notes: ImportNotes
+) -> Json:
     verdict: Json = {"verdict": "pass" if way.is_forward else "fail"}
     when: Json = {"all": [verdict, {"failure_type": way.failure}]} if way.failure else verdict
     to = way.target

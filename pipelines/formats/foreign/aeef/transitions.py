@@ -90,7 +90,9 @@ def _declared_transition(
     failure = transition.get("failure_type") or ""
     if not isinstance(failure, str):
         # Without it the transition would be that of every failure
-        import_notes.note_fault(f"{at}.failure_type", _("%(value)s is no text", value=shortened_json(failure)))
+        import_notes.note_fault(
+            f"{at}.failure_type", _("%(value)s is no text", value=shortened_json(failure))
+        )
         return
     yield StateTransition(
         at,
@@ -154,7 +156,9 @@ def _history_transitions(
     """Yield the transitions from each entry of the work item's history to the next, and from the last to
     where it stands."""
     entries = []
-    for at, stage_entry in objects_in_list(import_notes, work_item.get("stage_history"), f"{dot}stage_history"):
+    for at, stage_entry in objects_in_list(
+        import_notes, work_item.get("stage_history"), f"{dot}stage_history"
+    ):
         if state := _read_state_or_empty(stage_entry.get("stage"), f"{at}.stage", import_notes):
             entries.append((at, state, stage_entry.get("result")))
             if isinstance(agent := stage_entry.get("agent"), str) and agent:
@@ -182,5 +186,7 @@ def _report_record(dot: str, import_notes: ImportNotes) -> None:
 def _read_state_or_empty(value: Any, at: str, import_notes: ImportNotes) -> str:
     if isinstance(value, str) and value.strip():
         return value.strip()
-    import_notes.note_fault(at, _("%(given)s is no state", given=shortened_json(value)), "name one, like TESTING")
+    import_notes.note_fault(
+        at, _("%(given)s is no state", given=shortened_json(value)), "name one, like TESTING"
+    )
     return ""

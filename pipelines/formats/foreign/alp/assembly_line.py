@@ -50,7 +50,9 @@ class AssemblyLine:
             self._rules_by_source.setdefault(str(first_named_value(rule, FROM)), []).append((at, rule))
         self.gates = objects_in_list(import_notes, document.get("gates"), "gates")
         self.keys = {
-            str(station.get("id")): import_notes.claim_key(station.get("id") or station.get("name"), "station")
+            str(station.get("id")): import_notes.claim_key(
+                station.get("id") or station.get("name"), "station"
+            )
             for _place, station in self.stations
         }
         note_repeated_ids(self.stations, import_notes)
@@ -58,7 +60,9 @@ class AssemblyLine:
         self.gate_keys: dict[str, str] = {}
         for number, (_place, gate) in enumerate(self.gates, start=1):
             # Two ids may differ only in what a key cannot say
-            self.gate_keys[str(gate.get("id"))] = import_notes.claim_gate_key(gate.get("id"), f"gate-{number}")
+            self.gate_keys[str(gate.get("id"))] = import_notes.claim_gate_key(
+                gate.get("id"), f"gate-{number}"
+            )
         self.sinks = {
             str(station.get("id"))
             # Tasks start at the first station, so it is never an end.

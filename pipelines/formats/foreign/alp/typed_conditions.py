@@ -186,7 +186,9 @@ def _comparison_tests_or_none(
             return None
         for op, value in comparison.items() if isinstance(comparison, Mapping) else [("equals", comparison)]:
             if (known := OPERATORS.get(text_or_none(op) or "")) is None:
-                line.import_notes.note_fault(f"{at}.{name}", _("%(op)s is no comparison", op=shortened_json(op)))
+                line.import_notes.note_fault(
+                    f"{at}.{name}", _("%(op)s is no comparison", op=shortened_json(op))
+                )
                 return None
             tests.append({"output": {"path": path_for_key(str(name)), "op": known, "value": value}})
     return tests

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from pipelines.formats.foreign.contenox.work import Chain, task_labels, work_document
 from pipelines.formats.foreign.import_notes import (
     ImportNotes,
     Json,
@@ -15,7 +16,6 @@ from pipelines.formats.foreign.import_notes import (
     text_or_none,
     unread_parts,
 )
-from pipelines.formats.foreign.contenox.work import Chain, task_labels, work_document
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.values import json_number_or_none
 from pipelines.routing.basics.wording import Wording as _
@@ -174,7 +174,9 @@ def _failure_rules(
     import_notes: ImportNotes,
 ) -> list[Json]:
     """A failing handler never reaches a branch: after its retries it goes to `on_failure`, or the chain fails (B19)."""
-    again = import_notes.whole_number_or_loss(task.get("retry_on_failure"), f"{place}.retry_on_failure", least=0)
+    again = import_notes.whole_number_or_loss(
+        task.get("retry_on_failure"), f"{place}.retry_on_failure", least=0
+    )
     after = transition.get("on_failure") or ""
     target = "failed"
     if after:

@@ -93,7 +93,9 @@ def work_document(
     }
 
 
-def _default_prompt(task: Mapping[str, Any], place: str, name: str, chain: Chain, import_notes: ImportNotes) -> str:
+def _default_prompt(
+    task: Mapping[str, Any], place: str, name: str, chain: Chain, import_notes: ImportNotes
+) -> str:
     """Return the prompt of a task without one of its own: what its `input_var` names, else what was answered
     before it, where a chat answered it. A task that passes something on there answers nothing here."""
     identity, input_name = str(task.get("id") or "task"), task.get("input_var")

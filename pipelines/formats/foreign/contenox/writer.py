@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.contenox import reader as reader
 from pipelines.formats.foreign.contenox.reader import FAILED
 from pipelines.formats.foreign.contenox.work import (
@@ -16,6 +15,7 @@ from pipelines.formats.foreign.contenox.work import (
     settings_for_model,
     variable_template,
 )
+from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.writer_helpers import (
     Json,
     original_name,

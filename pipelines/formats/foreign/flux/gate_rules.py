@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.import_notes import ImportNotes, Json, objects_in_list, shortened_json, text_or_none
+from pipelines.formats.foreign.import_notes import (
+    ImportNotes,
+    Json,
+    objects_in_list,
+    shortened_json,
+    text_or_none,
+)
 from pipelines.routing.basics.values import json_number_or_none
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
@@ -35,7 +41,9 @@ def check_group_or_none(rules: Any, path: str, import_notes: ImportNotes) -> Jso
             import_notes.note_fault(f"{path}.logic", "has to be AND or OR")
             return None
         if rules.get("rules") is None:
-            import_notes.note_fault(f"{path}.rules", "is missing", "a group is {logic: AND or OR, rules: […]}")
+            import_notes.note_fault(
+                f"{path}.rules", "is missing", "a group is {logic: AND or OR, rules: […]}"
+            )
             return None
         logic, rules, path = word, rules["rules"], f"{path}.rules"
     members = []
@@ -99,7 +107,9 @@ def _check_document_or_none(rule: Mapping[str, Any], at: str, import_notes: Impo
     }
 
 
-def _report_loose_comparison(rule: Mapping[str, Any], operator: str, at: str, import_notes: ImportNotes) -> None:
+def _report_loose_comparison(
+    rule: Mapping[str, Any], operator: str, at: str, import_notes: ImportNotes
+) -> None:
     """Name a number that is written as a text: there the two are equal, and have an order."""
     value = rule.get("value")
     members = value if operator == "in" and isinstance(value, list) else [value]

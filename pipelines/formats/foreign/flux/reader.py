@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pipelines.formats.foreign.flux.gate_rules import check_group_or_none
 from pipelines.formats.foreign.import_notes import (
     ImportNotes,
     Json,
@@ -15,7 +16,6 @@ from pipelines.formats.foreign.import_notes import (
     text_or_none,
     unread_parts,
 )
-from pipelines.formats.foreign.flux.gate_rules import check_group_or_none
 from pipelines.routing.basics.wording import Wording as _
 
 PRESET: Final = "flux"
@@ -95,7 +95,9 @@ class Playbook:
         if stage_id in BLOCKED:
             return "@blocked"
         if stage_id == META_ROUTE:
-            self.import_notes.note_loss(path, "a person chooses where the task goes, in place of another playbook")
+            self.import_notes.note_loss(
+                path, "a person chooses where the task goes, in place of another playbook"
+            )
             if META_ROUTE not in self.keys:
                 self.keys[META_ROUTE] = self.import_notes.claim_key("meta-route", "stage")
             return self.keys[META_ROUTE]
@@ -191,7 +193,10 @@ def _stage_stations(stage: Mapping[str, Any], place: str, book: Playbook) -> lis
     # A branch without ways of its own ends at the stage that joins it.
     if identity in book.joined_at and all(stage.get(way) in (None, JOINED) for way, _verdict in WAYS):
         rules = [
-            {"id": book.import_notes.claim_rule_id(f"{identity}-done", "rule"), "to": book.joined_at[identity]}
+            {
+                "id": book.import_notes.claim_rule_id(f"{identity}-done", "rule"),
+                "to": book.joined_at[identity],
+            }
         ]
     elif stage.get("type") == "loop":
         rules = _loop_rules(stage, place, book, key)
@@ -304,7 +309,9 @@ def _loop_rules(stage: Mapping[str, Any], place: str, book: Playbook, key: str) 
         repeat |= {"max_retries": most - 1, "on_exhausted": {"to": exhausted}}
     else:
         repeat |= {"max_retries": most - 1, "on_exhausted": "stuck"}
-        book.import_notes.note_loss(f"{place}.onExhausted", "after the last repetition the task is stuck here")
+        book.import_notes.note_loss(
+            f"{place}.onExhausted", "after the last repetition the task is stuck here"
+        )
     if most > 1:
         rules.append(repeat)
     else:
@@ -324,7 +331,9 @@ def _add_gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Jso
         )
         return
     if rules and stage.get("type") == "loop":
-        book.import_notes.note_loss(f"{place}.rules", "a loop looks at no rules there, so nothing is checked here")
+        book.import_notes.note_loss(
+            f"{place}.rules", "a loop looks at no rules there, so nothing is checked here"
+        )
         rules = None
     checks = check_group_or_none(rules, f"{place}.rules", book.import_notes) if rules else None
     if checks is None and MODES.get(str(mode)) in (None, "auto"):

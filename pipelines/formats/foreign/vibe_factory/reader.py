@@ -135,7 +135,9 @@ def _station_document(
     prompt = import_notes.escaped_template(
         f"{place}.station_prompt", station.get("station_prompt") or station.get("description")
     )
-    output_keys = _output_keys(station.get("output_context_keys"), f"{place}.output_context_keys", import_notes)
+    output_keys = _output_keys(
+        station.get("output_context_keys"), f"{place}.output_context_keys", import_notes
+    )
     rules = [
         rule
         for at, transition in sorted(outgoing, key=_priority_key)
@@ -228,7 +230,9 @@ def transition_condition_or_none(value: Any, at: str, import_notes: ImportNotes)
             return _equality_document_or_none(value["key"], value["value"], at, import_notes)
         if {"check_output_key", "expected_value"} <= value.keys():
             import_notes.note_loss(at, "check_output_key is read as key and value")
-            return _equality_document_or_none(value["check_output_key"], value["expected_value"], at, import_notes)
+            return _equality_document_or_none(
+                value["check_output_key"], value["expected_value"], at, import_notes
+            )
         if is_json_logic(value):
             return _condition_of_logic(value, at, import_notes)
     if value in (None, ""):
@@ -303,7 +307,9 @@ def _output_keys(document: Any, at: str, import_notes: ImportNotes) -> list[str]
         try:
             document = jsontext.loads(document) if document.lstrip().startswith("[") else document.split(",")
         except jsontext.JsonTextError as fault:
-            import_notes.note_loss(at, _("is no list, so no output is asked for: %(fault)s", fault=fault.message))
+            import_notes.note_loss(
+                at, _("is no list, so no output is asked for: %(fault)s", fault=fault.message)
+            )
             return []
     if not isinstance(document, list):
         if document:
