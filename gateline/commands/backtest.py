@@ -54,6 +54,7 @@ def backtest(
         raise UsageFailure(f"There is no file {file}.")
     chosen = {"versions": versions, "since": since, "until": until, "last": last, "limit": limit}
     query = {**chosen, "tasks": tasks, "to": to, "each_task": divergences}
+    event: dict[str, Any] = {"type": "nothing"}
     for event in _stream_events(server, lookup.find_line(server, line).api_path("backtest"), query, text):
         if event["type"] == "problem":
             raise CommandFailure(event["detail"])
@@ -65,6 +66,8 @@ def backtest(
             print_text(f"{event['task']}  {event['verdict']}  first at {unstyled(event['first']['station'])}")
         else:
             _print_result(event)
+    if event["type"] != "result":
+        raise CommandFailure("The server's answer ended before the result came.", "Run the back-test again.")
 
 
 def _stream_events(
@@ -95,7 +98,7 @@ def _print_result(result: dict[str, Any]) -> None:
     if result["after_divergence"]:
         print_text(f"{result['after_divergence']:,} decisions come after their task had gone elsewhere.")
     for cell in result["cells"]:
-        effects = f"{_file_change_text(cell['then'])} → {_file_change_text(cell['now'])}"
+        effects = f"{_effect_text(cell['then'])} → {_effect_text(cell['now'])}"
         print_text(
             f"\n{WORDS[cell['verdict']]}, {cell['count']:,} at {unstyled(cell['station'])}: {unstyled(effects)}"
         )
@@ -106,7 +109,7 @@ def _print_result(result: dict[str, Any]) -> None:
         print_text(f"\n{result['more_cells']:,} more decisions of other kinds.")
 
 
-def _file_change_text(effect: dict[str, Any] | None) -> str:
+def _effect_text(effect: dict[str, Any] | None) -> str:
     if effect is None:
         return "unknown"
     rule = f" by {effect['rule']}" if effect["rule"] else ""

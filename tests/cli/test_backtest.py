@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import urllib.request
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -13,6 +15,8 @@ from tests.backtest.test_run import line
 from tests.cli.conftest import Gateline
 from tests.engine.breaks import unguarded
 from tests.factories import World
+from tests.fixtures.site import Site
+from tests.outgoing.servers import Asked, say, serving
 
 Cli = Callable[..., Gateline]
 
@@ -73,3 +77,21 @@ def test_a_draft_that_is_no_line_and_a_damaged_decision_are_named(cli: Cli, worl
         Decision.objects.filter(task=task).update(situation={"station": 7})
     damaged = mine.run("backtest", "line", "--to", "live")
     assert (damaged.returncode, "is damaged and cannot be tried" in damaged.stderr) == (1, True)
+
+
+def test_an_answer_that_ends_before_its_result_fails(cli: Cli, site: Site, world: World, task: Task) -> None:
+    """As where a proxy between cuts it."""
+
+    def cuts_back_tests(to: BaseHTTPRequestHandler, asked: Asked) -> None:
+        if "/backtest" in asked.path:
+            say(to, 200, content_type="application/x-ndjson")
+            return
+        request = urllib.request.Request(
+            site.url + asked.path, headers={"Authorization": asked.headers["authorization"]}
+        )
+        with urllib.request.urlopen(request) as answer:
+            say(to, answer.status, answer.read(), content_type="application/json")
+
+    with serving(cuts_back_tests) as proxy:
+        refused = cli(world.viewer).run("backtest", "line", GATELINE_URL=proxy.url)
+    assert refused.returncode == 1 and "ended before the result came" in refused.stderr
