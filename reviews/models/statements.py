@@ -54,7 +54,7 @@ DECIDED_AFTER_PLACE = "({at}, {visit}) < (%s, %s)"
 
 # For each place that the person fills, in their own seat or in that of somebody who is away, the first rows in order,
 # from an index; then the first of all of them. Nobody is asked who is barred, stands in for or through somebody who is,
-# or has voted; nor for a seat that has voted.
+# or has voted; nor for a seat that has voted, or connected the chat by which somebody did.
 DECIDABLE_VISITS = """
     SELECT DISTINCT found.at, found.visit_id
     FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::text[])
@@ -66,7 +66,8 @@ DECIDABLE_VISITS = """
           AND NOT a.barred && place.people::int[]
           AND (SELECT v.user_id FROM pipelines_vote v WHERE v.visit_id = a.visit_id AND v.user_id = %s) IS NULL
           AND (SELECT v.user_id FROM pipelines_vote v
-               WHERE v.visit_id = a.visit_id AND coalesce(v.stands_for_id, v.user_id) = place.seat) IS NULL
+               WHERE v.visit_id = a.visit_id AND (coalesce(v.stands_for_id, v.user_id) = place.seat
+                 OR (v.entitled_as ->> 'connected_by')::bigint = place.seat) LIMIT 1) IS NULL
           {where}
         ORDER BY a.{column}, a.visit_id
         LIMIT %s

@@ -82,9 +82,13 @@ def test_a_chat_approves_nothing_that_its_connector_made(forger: Forger) -> None
 
 def test_chat_and_connector_together_give_one_of_several_approvals(forger: Forger) -> None:
     task = forger.waiting(forger.world.operator, approval={"who": [{"role": "reviewer", "count": 2}]})
+    inbox = f"{reverse('needs-me')}?fragment=list"
+    assert task.name in client_of(forger.mallory).get(inbox).content.decode()
     assert "more votes" in forger.press(task)
     assert "counts as one already" in forger.press(task, "U1")
     assert forger.by_page(task, forger.mallory) == 409
+    assert task.name not in client_of(forger.mallory).get(inbox).content.decode(), "nothing needs them there"
+    assert task.name in client_of(forger.second).get(inbox).content.decode()
     assert Vote.objects.count() == 1 and forger.world.status(task) == "awaiting_review"
     assert forger.by_page(task, forger.second) == 302
     assert forger.world.at(task) == ["ship"]
