@@ -136,7 +136,7 @@ def _station_label(station: Mapping[str, Any]) -> str:
 
 def _report_unused(line: AssemblyLine, document: Mapping[str, Any]) -> None:
     """Name what the line, a station or `init.json` beside it says and what nothing does here."""
-    holders = [("", document), ("init.", to_object(document.get("init")))]
+    holders = [("", document), ("init.", _to_object(document.get("init")))]
     for place, station in line.stations:
         _report_trigger(station, place, line.import_notes)
         holders += [(f"{place}.", station), (f"{place}.trigger.", station_trigger(station))]
@@ -340,5 +340,5 @@ def _decision_mode(gate: Mapping[str, Any], place: str, import_notes: ImportNote
     return {"mode": "auto" if bare else "checks_then_manual", "tool": tool}
 
 
-def to_object(document: Any) -> Json:
+def _to_object(document: Any) -> Json:
     return dict(document) if isinstance(document, Mapping) else {}
