@@ -291,6 +291,46 @@ def test_what_a_folder_holds_besides_is_lost_by_name() -> None:
     }
 
 
+def test_a_head_that_has_its_stations_itself_keeps_them() -> None:
+    head = json.loads(line(rule("success", gateId="g")))
+    opened = document_import.import_files(
+        {"assembly-line.json": json.dumps(head), "gates.json": files()[".agentics/gates.json"]}
+    )
+    assert [station.key for station in read_line(opened.document).stations] == ["write", "review", "ship"]
+    assert opened.losses == ()
+
+
+def test_what_a_folder_says_twice_is_told() -> None:
+    head = {**FOLDER[".agentics/assembly-line.json"], "gates": [{"id": "other"}], "stations": [{"id": "old"}]}
+    losses = document_import.import_files(files(**{".agentics/assembly-line.json": head})).losses
+    told = {loss.path: str(loss.message) for loss in losses if "is not read, as" in str(loss.message)}
+    assert told == {
+        ".agentics/assembly-line.json: stations": "is not read, as the folder stations says it, too",
+        ".agentics/assembly-line.json: gates": "is not read, as gates.json says it, too",
+    }
+
+
+def test_the_stations_of_a_testbench_are_none_of_the_line() -> None:
+    opened = document_import.import_files(files(**{".agentics/testbench/a/station.json": {"id": "fake"}}))
+    given = read_line(opened.document)
+    assert {*given.stations_by_key, *(end.key for end in given.ends)} >= {"todo", "plan"}
+    assert "fake" not in opened.text
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"other/assembly-line.json": {"name": "B", "version": "1"}}, "these are several lines"),
+        ({".agentics/assembly-line.json": ["a"]}, ".agentics/assembly-line.json: has to be an object"),
+        ({".agentics/stations/03-c/station.json": "[]"}, "stations/03-c/station.json: has to be an object"),
+    ],
+)
+def test_what_is_no_folder_of_one_line_is_refused(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(DocumentError) as error:
+        document_import.import_files(files(**more))
+    assert said in str(error.value.problems[0])
+
+
 GATES = [
     {"id": key, "name": key, "requiresApproval": True} for key in ("review", "Safety Check", "safety-check")
 ]

@@ -43,10 +43,10 @@ def combine_files(files: Mapping[str, Any]) -> CombinedFiles:
     head = _object_of_file(files, head_path) if head_path else {}
     stations, places = _stations_and_places(files, sorted(path for path in own if path.endswith(STATION)))
     path_by_name = {path.rpartition("/")[2]: path for path in own}
-    said_twice = {"stations": "the folder stations"} if stations and head.get("stations") else {}
+    repeated_parts = {"stations": "the folder stations"} if stations and head.get("stations") else {}
     for name, key in PARTS.items():
         if name in path_by_name:
-            said_twice |= {key: name} if head.get(key) else {}
+            repeated_parts |= {key: name} if head.get(key) else {}
             head[key] = files[path_by_name[name]]
             places[key] = path_by_name[name]
     # Behind all others: whatever is of no other file.
@@ -54,7 +54,7 @@ def combine_files(files: Mapping[str, Any]) -> CombinedFiles:
     root = head_path.removesuffix(HEAD)
     unread = [
         Problem(f"{head_path}: {key}", _("is not read, as %(name)s says it, too", name=name))
-        for key, name in said_twice.items()
+        for key, name in repeated_parts.items()
     ]
     document = {**head, "stations": stations or head.get("stations", [])}
     return CombinedFiles(document, places, unread + _unread_files(files, root, set(places.values())))
