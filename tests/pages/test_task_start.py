@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -50,6 +52,24 @@ def test_a_task_is_started_by_the_form_and_its_page_opens(world: World, signed_i
     page = text(signed_in(world.operator).get(at(world, "task", task.name)))
     assert "Depends on" in page and "Release" in page
     assert "Needed by" in text(signed_in(world.operator).get(at(world, "task", first.name)))
+
+
+def test_each_showing_of_the_form_starts_one_task(world: World, signed_in: As) -> None:
+    """A second click sends the same once more; another title is another request."""
+    version, blocked = world.line(), world.start(world.line(key="other"))
+    client, here = signed_in(world.operator), at(world, "task-new", version.line.key)
+    page = text(client.get(here, {"blocks": blocked.name}))
+    [key] = re.findall(r'name="request_key" value="(\w+)"', page)
+    form = {"title": "Check it", "request_key": key, "blocks": blocked.name}
+    first, again = client.post(here, form), client.post(here, form)
+    task = Task.objects.get(title="Check it")
+    assert first["Location"] == again["Location"] == at(world, "task", task.name)
+    assert [row.on for row in blocked.depends_on.all()] == [task]
+    # What was refused can be put right and sent again
+    odd = form | {"due_at": "soon"}
+    assert [client.post(here, odd).status_code for _ in range(2)] == [422, 422]
+    assert client.post(here, form | {"title": "Check that"}).status_code == 302
+    assert Task.objects.filter(line=version.line).count() == 2
 
 
 def test_a_title_that_is_left_as_it_is_follows_what_is_filled_in(world: World, signed_in: As) -> None:

@@ -45,6 +45,7 @@ from pipelines.web.shell.page import (
     render_in_shell,
     sign_in_required,
 )
+from pipelines.web.shell.repeated_requests import new_form_key
 from pipelines.web.tasks.task import delivery_receipts
 from pipelines.web.tasks.task_path import policy_endings, task_path_json
 
@@ -71,6 +72,11 @@ class FirstTask:
     @property
     def description(self) -> str:
         return versions.parsed_version(self.line.live).description if self.line.live else ""
+
+    @property
+    def request_key(self) -> str:
+        """Key of one showing of its button."""
+        return new_form_key()
 
     @property
     def has_ended(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -38,6 +39,7 @@ from pipelines.web.shell.page import (
     render_in_shell,
     sign_in_required,
 )
+from pipelines.web.shell.repeated_requests import new_form_key, submit_once
 from pipelines.web.tasks import uploads
 
 # fields that every task has
@@ -274,21 +276,38 @@ def start_task_page(request: SignedInRequest, project: Project, line: str) -> Ht
     if problems:
         return _render_start_page(request, selected_line, post, problems, about)
     at_once = "at_once" in request.POST
+    actor = str(engine.Actor.person(request.user))
     try:
-        task = (
-            _submit_task_with_defaults(request, selected_line)
-            if at_once
-            else _submit_task(request, selected_line.live, about, post)
+        name = submit_once(
+            actor,
+            request.path,
+            request.POST,
+            partial(_start_and_link_task, request, selected_line, about, None if at_once else post),
         )
     except InputError as fault:
         return _render_start_page(request, selected_line, post, fault.problems, about)
     except Conflict as archived:
         return _render_start_page(request, selected_line, post, [Problem("", archived.detail)], about)
-    if blocks is not None:
-        _link_dependency(request, blocks, task)
     if at_once:
         return redirect("home")
-    return redirect(reverse("task", args=[project.owner.key, project.key, task.name]))
+    return redirect(reverse("task", args=[project.owner.key, project.key, name]))
+
+
+def _start_and_link_task(
+    request: SignedInRequest, line: Line, about: RelatedTasks, post: Mapping[str, str] | None
+) -> str:
+    """Start a task, let the one that it blocks wait for it, and return its name. `post`: None takes the defaults.
+
+    Raises InputError with every problem, Conflict."""
+    assert line.live is not None
+    task = (
+        _submit_task_with_defaults(request, line)
+        if post is None
+        else _submit_task(request, line.live, about, post)
+    )
+    if about.blocks is not None:
+        _link_dependency(request, about.blocks, task)
+    return task.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,6 +449,7 @@ def start_form_context(
     return {
         "typed": {**dict.fromkeys(OWN, ""), "title": titled, **(typed or {"priority": Priority.MEDIUM})},
         "default_title": titled,
+        "request_key": new_form_key(),
         "upload_to": uploads.upload_url(project),
         "faults": own,
         "other_faults": [str(problem) for problem in problems if problem.path.partition("[")[0] not in known],
