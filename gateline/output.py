@@ -67,6 +67,11 @@ def print_text(text: str = "", **more: Any) -> None:
     console.print(text, **more)
 
 
+def counted(number: int, singular: str, plural: str) -> str:
+    """`1 task`, `1,204 tasks`."""
+    return f"{number:,} {singular if number == 1 else plural}"
+
+
 def print_raw(text: str) -> None:
     """A line of somebody's log, as it is: without markup, never folded."""
     sys.stdout.write("".join(map(visible_or_escaped_sign, text)) + "\n")

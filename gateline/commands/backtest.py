@@ -85,7 +85,8 @@ def _print_result(result: dict[str, Any]) -> None:
     if not decisions["total"]:
         print_text(f"No recorded decisions to try on {name}.")
         return
-    print_text(f"Tried on {name}: {decisions['total']:,} decisions of {tasks['total']:,} tasks.")
+    tried = output.counted(decisions["total"], "decision", "decisions")
+    print_text(f"Tried on {name}: {tried} of {output.counted(tasks['total'], 'task', 'tasks')}.")
     earlier = result["of_earlier_revisions"]
     recorded = f"{earlier:,} were recorded under an earlier one" if earlier else "all were recorded under it"
     print_text(f"Decided under revision {result['revision']} of the law; {recorded}.")

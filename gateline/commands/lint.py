@@ -17,7 +17,7 @@ from gateline.session import signed_in_client
 SEVERITIES = {
     "error": ("error", "errors", "red"),
     "warning": ("warning", "warnings", "yellow"),
-    "info": ("note", "notes", "dim"),
+    "info": ("hint", "hints", "dim"),
 }
 
 
@@ -106,7 +106,7 @@ def print_report(report: dict[str, Any], name: str) -> None:
 
 def counts_by_severity_text(counts: dict[str, int]) -> str:
     """“1 error · 2 warnings”"""
-    words = {"error": ("error", "errors"), "warning": ("warning", "warnings"), "info": ("note", "notes")}
+    words = {"error": ("error", "errors"), "warning": ("warning", "warnings"), "info": ("hint", "hints")}
     return (
         " · ".join(f"{n} {words[key][n != 1]}" for key, n in counts.items() if n and key in words)
         or "no problems"

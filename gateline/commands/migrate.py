@@ -66,7 +66,11 @@ def migrate(
     if is_trial:
         return
     if not yes:
-        output.confirm_or_exit(f"Migrate {len(impact['tasks'])} tasks?", "migrate", "Nothing was migrated.")
+        output.confirm_or_exit(
+            f"Migrate {output.counted(len(impact['tasks']), 'task', 'tasks')}?",
+            "migrate",
+            "Nothing was migrated.",
+        )
     _print_migration(_post_migration(server, place, impact, stations, task, reason), json)
 
 

@@ -58,7 +58,8 @@ def _print_report(report: dict[str, Any]) -> None:
             print_text(f"      {unstyled(step + failure['message'] + why)}")
     holding = sum(scenario["holds"] for scenario in report["scenarios"])
     rules = report["coverage"]["rules"]
-    print_text(f"{holding} of {len(report['scenarios'])} scenarios hold.")
+    total = output.counted(len(report["scenarios"]), "scenario", "scenarios")
+    print_text(f"{holding} of {total} passed.")
     print_text(f"Rules taken: {len(rules['taken'])} of {rules['all']} ({report['coverage']['percent']}%)")
     if rules["never_taken"]:
         print_text(f"Never taken: {unstyled(', '.join(rules['never_taken']))}")

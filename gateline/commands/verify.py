@@ -124,8 +124,8 @@ def _verify_events(receipts: Any, tombstone: Path | None, key: Path, events: Pat
     )
     # Each event in the file is checked by its digest; that none was left out only their number says
     if number < len(fields["events"]):
-        raise NotApproved(f"Only {number} of its {len(fields['events'])} events are in {events.name}.")
-    print_text(unstyled(f"All {number} events are those that were purged."), soft_wrap=True)
+        raise NotApproved(f"{events.name} lacks events: it has {number} of {len(fields['events'])}.")
+    print_text(unstyled(f"All of its events are those that were purged: {number}."), soft_wrap=True)
 
 
 def receipt_sentences(verified: Any, is_looked_up: bool) -> list[str]:
@@ -147,7 +147,8 @@ def receipt_sentences(verified: Any, is_looked_up: bool) -> list[str]:
         sentences.append(_protection_sentence(fields["protection"], fields["to"]))
     if amount := fields.get("too_large_to_read"):
         sentences.append(
-            f"No person can have read all of it: {amount['files']} files, {amount['bytes']} bytes."
+            f"No person can have read all of it: {output.counted(amount['files'], 'file', 'files')}, "
+            f"{output.counted(amount['bytes'], 'byte', 'bytes')}."
         )
     if is_looked_up:
         sentences.append("The commit is in the repository, with this tree.")

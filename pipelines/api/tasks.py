@@ -139,12 +139,13 @@ def retry(
     payload: RetryIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
-    """Runs the station of a task again that is stuck, blocked or held: a new job and a new visit, what was before is
+    """Runs the station of a task again that is stuck, blocked or held: a new job and a new run, what was before is
     kept. 409 where nothing waits so; no gate is ever passed.
 
     A task that has ended stays as it ended. A new task then starts at `station` (by default the one that was visited
-    last), with the inputs, context and files of the old one but no approval, and the answer is the new task: its `id`
-    is another, its `follows` the old one. With an `Idempotency-Key` a repeated request starts no second one."""
+    last), with the inputs and context of the old one but no approval: from the first station with the files of the
+    base, from a later one with those that the old task left. The answer is the new task: its `id` is another, its
+    `follows` the old one. With an `Idempotency-Key` a repeated request starts no second one."""
     who = request.auth
     return answer_once(request, idempotency_key, partial(_retry_task, who, task, payload))
 

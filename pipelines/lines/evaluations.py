@@ -19,6 +19,7 @@ from pipelines.lines import trials
 from pipelines.models import Delivery, Job, Line, LineEvaluation, Purpose, StationTrial, User
 from pipelines.ports import audit, clock, queue
 from pipelines.ports.terms import EVALUATIONS, TRY_STATION
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.kinds import can_run_alone
 from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.routing.document.line import ParsedLine, Station
@@ -80,7 +81,7 @@ def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> Line
         if check.kind != COMMAND.key or check.key == station.key:
             raise Invalid.at("check", "The check is another station of this line that runs a command.")
     if not LEAST_COST <= request.cost_limit <= MOST_COST:
-        raise Invalid.at("cost_limit", f"The budget is {LEAST_COST} to {MOST_COST} dollars.")
+        raise Invalid.at("cost_limit", f"The cost limit is {LEAST_COST} to {MOST_COST} dollars.")
     now = clock.now()
     # A run whose worker is gone would keep the line from another evaluation
     trials.close_lost_trials(now)
@@ -119,7 +120,8 @@ def start_evaluation(line: Line, user: User, request: EvaluationRequest) -> Line
         tickets: list[JSONDict] = [{"trial_id": trial.pk} for trial in made]
         # Not in the queue of trials, before which people sit and wait
         queue.enqueue_queue_jobs(TRY_STATION, EVALUATIONS, *tickets)
-        about, name = f"line:{line.pk}", f"{line.name}: {station.name} ({len(made)} tasks)"
+        number = f"{len(made)} {singular_or_plural('task', 'tasks', len(made))}"
+        about, name = f"line:{line.pk}", f"{line.name}: {station.name} ({number})"
         audit.record_administrative_act(
             "line.evaluated", by=user, at=now, project=line.project, about=about, name=name
         )

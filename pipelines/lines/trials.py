@@ -48,7 +48,7 @@ ENDED: Final[Mapping[str, str]] = {
     "time_over": "Stopped, because it took too long.",
     "failed": "It could not be run. The log of the runner says why.",
     "stopped_by_hand": "Stopped.",
-    "budget": "Not run: the budget was spent.",
+    "budget": "Not run: the cost limit was reached.",
     "not_permitted": "Not run: who started it may not run it any more.",
 }
 

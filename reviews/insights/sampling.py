@@ -29,7 +29,7 @@ UNREMARKED = 200
 RECENT_DAYS = 90
 """Days of which decisions are counted for that."""
 OFFERED = "Yes: ask about 1 in {}, as its record shows below."
-NOT_YET = "Not yet: {} of {} approvals in a row without a remark."
+NOT_YET = "Not yet: {} of {} approvals in a row without a comment."
 TOO_MANY = (
     "Not yet: with {bad} bad changes among {decisions}, more than {limit:.0f} could pass unseen in 30 days even at"
     " 1 in 2 (up to {unseen:.1f})."

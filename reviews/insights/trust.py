@@ -10,6 +10,7 @@ from typing import Final
 from pipelines.models import Agent, AgentEvent, Project
 from pipelines.models.agents import EVERYWHERE
 from pipelines.models.plumbing.compiled_queries import fetch
+from pipelines.routing.basics.plural import singular_or_plural
 from reviews.insights.sheets import value_text_or_dash
 from reviews.insights.statements import TRUST_RECORDS
 
@@ -80,8 +81,9 @@ class TrustRecord:
     def evidence(self) -> str:
         """The record in one sentence, as the audit keeps it."""
         return (
-            f"{self.runs} runs in {self.days} days, {self.approved} of {self.first} first decisions approved,"
-            f" {self.defects} tasks with a defect, {self.reverted} reverted"
+            f"{_count(self.runs, 'run', 'runs')} in {_count(self.days, 'day', 'days')}, {self.approved} of"
+            f" {self.first} first decisions approved, {_count(self.defects, 'task', 'tasks')} with a defect,"
+            f" {self.reverted} reverted"
         )
 
     def _missing(self) -> Iterator[str]:
@@ -159,3 +161,7 @@ def _beginning_of_level(
             beginning = at
         level = next_level
     return beginning
+
+
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular_or_plural(singular, plural, number)}"

@@ -47,11 +47,11 @@ def test_from_an_address_to_a_merged_commit(
     expect(page.get_by_text(origin.head()[:7])).to_be_visible()
     look(page, tmp_path, "connected")
     shutil.move(origin.path, folder / "away.git")
-    page.get_by_role("button", name="Test the connection to shop").click()
+    page.get_by_role("button", name="Test connection to shop").click()
     expect(page.get_by_text("There is no such folder on this machine.")).to_be_visible()
     look(page, tmp_path, "failed")
     shutil.move(folder / "away.git", origin.path)
-    page.get_by_role("button", name="Test the connection to shop").click()
+    page.get_by_role("button", name="Test connection to shop").click()
     expect(page.get_by_text(origin.head()[:7])).to_be_visible()
 
     worker = manage("worker", log=tmp_path / "worker.log", env=environment())

@@ -207,7 +207,7 @@ def test_a_request_becomes_exactly_the_change_that_was_approved(
     )
     expect(changes.get_by_text("Line 5 changed")).to_be_visible()
     decides.button("Resolved", exact=True)
-    expect(decides.page.get_by_text("1 of 1 remark checked")).to_be_visible()
+    expect(decides.page.get_by_text("1 of 1 comment checked")).to_be_visible()
     visit = world.visit(task)
     review(decides, "Approve")
     until(lambda: world.status(task) == "completed", "the merge")

@@ -150,10 +150,10 @@ def test_a_remark_is_sent_with_the_decision_and_checked_in_the_next_round(
         "aria-current", "true"
     )
     expect(changes.get_by_text("Line 9 changed")).to_be_visible()
-    expect(page.get_by_text("0 of 1 remark checked")).to_be_visible()
+    expect(page.get_by_text("0 of 1 comment checked")).to_be_visible()
     picture(page, "round2")
     page.get_by_role("button", name="Resolved", exact=True).click()
-    expect(page.get_by_text("1 of 1 remark checked")).to_be_visible()
+    expect(page.get_by_text("1 of 1 comment checked")).to_be_visible()
     page.evaluate(PRESS_WHEN_RENEWED)
     page.keyboard.press("v")
     expect(page.get_by_text("2 of 2 opened, 1 viewed")).to_be_visible()

@@ -101,13 +101,13 @@ def test_the_next_round_shows_what_changed_since_and_what_became_of_a_remark(
     )
     other = page(world.admin, reviewed, world)
     assert "Since it was sent back" in other and "Sent back by" in other
-    assert "Line 2 changed" in shown and "0 of 1 remark checked" in " ".join(shown.split())
+    assert "Line 2 changed" in shown and "0 of 1 comment checked" in " ".join(shown.split())
     assert "It said:" in shown and "views.py" in shown
     remark = Remark.objects.get()
     act = reverse("gate-remark-act", args=[world.visit(reviewed).pk, remark.pk])
     assert as_(world.admin).post(act, {"action": "resolved"}).status_code == 403
     assert as_(world.reviewer).post(act, {"action": "resolved"}).status_code == 302
-    assert "1 of 1 remark checked" in " ".join(page(world.reviewer, reviewed, world).split())
+    assert "1 of 1 comment checked" in " ".join(page(world.reviewer, reviewed, world).split())
 
 
 def test_what_comes_back_unchanged_says_so_beside_its_name(world: World, reviewed: Task) -> None:
@@ -156,10 +156,10 @@ def test_a_remark_that_is_not_resolved_is_asked_for_in_the_next_round_again(
     leave(world, reviewed, SECOND)
     remark = Remark.objects.get()
     client.post(reverse("gate-remark-act", args=[world.visit(reviewed).pk, remark.pk]), {"action": "open"})
-    assert "1 of 1 remark checked" in " ".join(page(client, reviewed, world).split())
+    assert "1 of 1 comment checked" in " ".join(page(client, reviewed, world).split())
     send_back(client, world, reviewed, "Again.")
     leave(world, reviewed, FIRST)
-    assert "0 of 1 remark checked" in " ".join(page(client, reviewed, world).split())
+    assert "0 of 1 comment checked" in " ".join(page(client, reviewed, world).split())
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def task(world: World) -> Task:
 def test_it_tries_the_draft_a_version_and_a_file(cli: Cli, world: World, task: Task) -> None:
     mine = cli(world.viewer)
     done = mine.run("backtest", "line")
-    assert "Tried on the draft: 1 decisions of 1 tasks." in done.stdout
+    assert "Tried on the draft: 1 decision of 1 task." in done.stdout
     assert "1 of 1 decisions" in done.stderr
     assert "Tried on version 1" in mine.ok("backtest", "line", "--to", "1")
     assert "Tried on version 1" in mine.ok("backtest", "line", "--to", "live")

@@ -24,7 +24,7 @@ def test_all_hold_and_what_fails_is_told(cli: Cli, world: World, line: Line) -> 
     none = mine.run("test", line.key)
     assert (none.returncode, "There are no scenarios." in none.stderr) == (7, True)
     put(world, line, GOOD)
-    assert "1 of 1 scenarios hold." in mine.ok("test", line.key)
+    assert "1 of 1 scenario passed." in mine.ok("test", line.key)
     assert line.scenarios.get().runs["live"]["holds"] is True
     few = mine.run("test", line.key, "--min-coverage", "60")
     assert (few.returncode, "50.0% of the rules are taken, fewer than 60%" in few.stderr) == (1, True)

@@ -24,6 +24,8 @@ SOURCES = (
 """Where texts of pages are written."""
 ITALIC = re.compile(r"(?<![\w*\\])\*(?![*\s])([^*\n]+?)(?<![*\s])\*(?![*\w])")
 VALUE = re.compile(r"\d|``|…")
+SENTENCE = 60
+"""Characters that no label has."""
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 ELSEWHERE = frozenset(
     (
@@ -97,7 +99,7 @@ def _labels() -> Iterator[tuple[str, str]]:
         for match in ITALIC.finditer(CODE.sub("``", path.read_text())):
             for part in match[1].split(" › "):
                 label = part.strip().strip(".,:;").replace("’", "'")
-                if label[:1].isupper() and not VALUE.search(label):
+                if label[:1].isupper() and len(label) < SENTENCE and not VALUE.search(label):
                     yield label, path.name
 
 

@@ -140,7 +140,7 @@ def test_a_started_evaluation_runs_and_is_stopped_by_whoever_may_publish(world: 
     started = client.post(address, form)
     assert started.status_code == 302, text(started)
     page = shown(client, started.headers["Location"])
-    assert "Running" in page and "hx-get" in page and "Budget $2.50" in page and "Stop evaluation" in page
+    assert "Running" in page and "hx-get" in page and "Cost limit $2.50" in page and "Stop evaluation" in page
     assert "Stop evaluation" not in shown(client_of(world.viewer), started.headers["Location"])
     assert client_of(world.viewer).post(f"{started.headers['Location']}stop/").status_code == 403
     client.post(f"{started.headers['Location']}stop/")

@@ -161,11 +161,11 @@ def test_home_counts_what_runs_whoever_started_it_and_leads_there(world: World, 
     world.started(going)
     client = signed_in(world.viewer)
     shown = client.get(reverse("home"))
-    assert shown.context["home"].running == 1
+    assert shown.context["home"].running_count == 1
     (address,) = set(re.findall(r'href="([^"]*status=running[^"]*)"', shown.content.decode()))
     listed = text(client.get(html.unescape(address)))
     assert going.title in listed and ended.title not in listed
-    assert signed_in(world.stranger).get(reverse("home")).context["home"].running == 0
+    assert signed_in(world.stranger).get(reverse("home")).context["home"].running_count == 0
 
 
 def test_manual_work_is_offered_by_what_is_to_be_done(world: World, signed_in: As) -> None:

@@ -284,7 +284,7 @@ def test_setup_goes_on_with_a_warning_and_not_with_a_failure(
         allow(world.project.owner, folder)
     said = {"do": "connect", "step": "repository", "pushing": "execute"}
     stays = text(client.post(at(world, "project-setup"), {**said, "address": str(source)}, follow=True))
-    assert "main is checked out in that folder" in stays and "Check again" in stays
+    assert "main is checked out in that folder" in stays and "Test connection" in stays
     goes = text(
         client.post(
             at(world, "project-setup"), {**said, "address": str(source.parent / "app.git")}, follow=True

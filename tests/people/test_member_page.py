@@ -44,9 +44,9 @@ def test_the_list_says_how_people_sign_in_and_when_they_were_there(world: World,
     page = text(client.get(at(world, "project-settings")))
     for words in (
         "2 people",
-        "2FA: authenticator app",
-        "No two-factor sign-in",
-        "1 person has no two-factor",
+        "Second factor: authenticator app",
+        "No second factor",
+        "1 person has no second factor",
     ):
         assert words in page, words
     listed = {row.membership.user: row for row in members.member_rows(world.project)}

@@ -173,7 +173,7 @@ def test_a_gate_that_was_only_ever_approved_is_offered_with_what_a_sample_would_
     approvals(visit, 198)
     [record] = sampling.gate_records(world.project)
     assert (record.decisions, record.unremarked, record.in_a_row, record.rates) == (199, 199, 199, ())
-    assert record.answer == "Not yet: 199 of 200 approvals in a row without a remark."
+    assert record.answer == "Not yet: 199 of 200 approvals in a row without a comment."
     approvals(visit, 1)
     [offer] = sampling.gate_records(world.project)
     answer = sampling.OFFERED.format(5)

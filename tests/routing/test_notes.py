@@ -29,7 +29,7 @@ LINE = line({"key": "build", "name": "Build"}, gates=[{"key": "code-review", "na
      ("This task has been at build before, and may not return.",
       "This task has been at Build before, and may not return."),
      ("This task has entered build 3 times; the cap is 3.",
-      "This task has entered Build 3 times; the cap is 3."),
+      "This task ran Build 3 times; the limit is 3."),
      ("build and gone must never run in parallel.", "Build and gone must never run in parallel."),
      ("waits for nobody", "waits for nobody"), ("", "")],
 )  # fmt: skip

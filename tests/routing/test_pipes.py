@@ -91,7 +91,7 @@ def test_a_scenario_for_each_rule_is_generated_and_walked(tmp_path: Path) -> Non
     made = subprocess.run(
         [*tool, "generate", str(line)], capture_output=True, text=True, cwd=ROOT, check=True
     )
-    assert made.stderr.startswith("1 scenarios generated.\nnone for ")
+    assert made.stderr.startswith("1 scenario generated.\nnone for ")
     tests.write_text(made.stdout)
     walk = [*tool, "simulate", str(line), str(tests), "--min-coverage"]
     assert subprocess.run([*walk, "50"], capture_output=True, cwd=ROOT, check=False).returncode == 0

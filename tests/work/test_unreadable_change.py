@@ -43,6 +43,6 @@ def test_the_receipt_says_what_no_person_can_have_read(
     receipt = bench.base.parent / "receipt.json"
     receipt.write_bytes(answer.content)
     said = gateline_verify(receipt, "--key", public_key(bench.base.parent)).stdout
-    assert ("No person can have read all of it: 1001 files" in said) is bool(amount)
+    assert ("No person can have read all of it: 1,001 files" in said) is bool(amount)
     shown = client_of(world.operator).get(reverse("task", args=address.split("/")[2:4] + [task.name]))
     assert ("more than a person can read" in " ".join(shown.content.decode().split())) is bool(amount)

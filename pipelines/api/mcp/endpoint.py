@@ -20,7 +20,10 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[Any]]
 PATH: Final = "/api/mcp"
-NO_LIBRARY: Final = "This server was installed without the extra “mcp”. Install gateline-server[mcp]."
+NO_LIBRARY: Final = (
+    "This server was installed without the extra “mcp”."
+    " Its operator installs the wheel of the release anew with [mcp] behind its name."
+)
 NO_TOKEN: Final = (
     "Send a token: Authorization: Bearer gl_…"
     " An agent of yours gets one under Personal settings › Personal tokens."

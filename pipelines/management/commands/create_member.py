@@ -28,9 +28,7 @@ class Command(printing.Command):
         parser.add_argument(
             "--role", action="append", required=True, choices=Role.values, help="may be repeated"
         )
-        parser.add_argument(
-            "--execute", action="store_true", help="may publish stations that run code on a worker"
-        )
+        parser.add_argument("--execute", action="store_true", help="may publish stations that run programs")
         parser.add_argument("--email", default="", help="for mails of gates; of a new person")
 
     def handle(self, *, name: str, project: str, role: list[str], **options: Any) -> None:

@@ -28,8 +28,8 @@ def guarantee_sentence(guarantee: Guarantee, name_of: Callable[[str], str | Part
     if guarantee.at_most is not None:
         station, times = name_of(guarantee.at_most.visit), guarantee.at_most.times
         if times == 1:
-            return _("A task visits %(station)s at most once", station=station)
-        return _("A task visits %(station)s at most %(times)s times", station=station, times=times)
+            return _("%(station)s runs at most once per task", station=station)
+        return _("%(station)s runs at most %(times)s times per task", station=station, times=times)
     if guarantee.ends_within is not None:
         return _("Every path ends within %(moves)s moves", moves=guarantee.ends_within)
     return _("A task costs at most $%(amount)s", amount=guarantee.cost_at_most or "")

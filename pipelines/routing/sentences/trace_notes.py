@@ -132,7 +132,7 @@ REFUSED = (
         re.compile(
             r"This task has entered (?P<station>\S+) (?P<visits>\d+) times; the cap is (?P<cap>\d+)\."
         ),
-        "This task has entered %(station)s %(visits)s times; the cap is %(cap)s.",
+        "This task ran %(station)s %(visits)s times; the limit is %(cap)s.",
     ),
     (
         re.compile(r"(?P<station>\S+) and (?P<other>\S+) must never run in parallel\."),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.plural import singular_or_plural
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.coverage import Coverage, parts_covered_by_all
 from pipelines.routing.simulate.run import ScenarioResult, run_scenarios
@@ -59,7 +60,9 @@ class ScenarioReport:
 
     def _summary_lines(self) -> list[str]:
         coverage = self.coverage.to_dict()
-        counts = f"{len(self.results) - self.failed_count} of {len(self.results)} scenarios hold."
+        number = len(self.results)
+        scenarios = singular_or_plural("scenario", "scenarios", number)
+        counts = f"{number - self.failed_count} of {number} {scenarios} passed."
         rules = _coverage_line("Rules taken", coverage["rules"], "taken", "never_taken", "never taken")
         return [
             counts,
@@ -93,6 +96,7 @@ def run_and_report_scenarios(
 
 def generation_report(generated: GeneratedScenarios) -> str:
     """Return a text about the generated scenarios, and the rules without one, with the reason."""
-    count = f"{len(generated.scenarios)} scenarios generated."
+    number = len(generated.scenarios)
+    count = f"{number} {singular_or_plural('scenario', 'scenarios', number)} generated."
     missing: Sequence[str] = [str(gap) for gap in generated.missing]
     return "\n".join([count, *(f"none for {gap}" for gap in missing)])

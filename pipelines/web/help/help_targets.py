@@ -34,6 +34,7 @@ PLACES: Mapping[str, str] = {
     "gate-remark": "changes#comment-on-lines",
     "gate-remark-act": "changes#comment-on-lines",
     "task-findings": "changes#read-what-tools-found",
+    "task-move": "watching#the-page-of-a-task",
     "task-file": "changes#read-what-changed",
     "task-file-viewed": "changes#read-what-changed",
     "help": "getting-started",

@@ -24,7 +24,7 @@ from pipelines.web.shell.outage_errors import (
 
 PROBLEMS = {
     400: ("The request is malformed", "The server cannot read this request."),
-    403: ("You may not do that", "The request was refused."),
+    403: ("You don’t have access", "The request was refused."),
     404: ("Not found", "There is nothing at this address."),
     405: ("Method not allowed", "This address does not take this method."),
     429: ("Too many requests", "Wait a minute, then try again."),

@@ -68,11 +68,11 @@ def _requested_evaluation(request: SignedInRequest, line: Line) -> EvaluationReq
         cost_limit = Decimal(form_data.get("cost_limit", "").strip() or "0")
         last = int(form_data.get("last", ""))
     except (InvalidOperation, ValueError) as fault:
-        raise Invalid.at("last", "Give a number of tasks and a budget in dollars.") from fault
+        raise Invalid.at("last", "Give a number of tasks and a cost limit in dollars.") from fault
     station, check = (form_data.get(name, "") for name in ("station", "check"))
     # Decimal reads NaN and Infinity, too
     if not cost_limit.is_finite():
-        raise Invalid.at("cost_limit", "Give a budget in dollars.")
+        raise Invalid.at("cost_limit", "Give a cost limit in dollars.")
     return EvaluationRequest(line.draft, station, cost_limit, check, last)
 
 

@@ -29,7 +29,9 @@ FOLDER: Final = "gateline-tools"
 PIPE, SERVERS = "tool_pipe.py", "servers.json"
 NONE: Final = "The agent has no tools for its task: {why}."
 NO_PERSON: Final = "[gateline] So nobody can be asked about its calls: those are denied."
-NO_LIBRARY: Final = "the extra “mcp” is not installed on this worker (gateline-server[mcp])"
+NO_LIBRARY: Final = (
+    "the extra “mcp” is not installed on this worker (its wheel takes it as [mcp] behind its name)"
+)
 IN_IMAGE: Final = "its program runs in the files of an image"
 BACKLOG: Final = 16
 

@@ -146,7 +146,7 @@ def test_a_report_of_nothing_says_so() -> None:
     of = ruled({"when": {"result": "failure"}}, {})
     found = run_and_report_scenarios(of, [], "my line")
     assert found.to_text().splitlines() == [
-        "0 of 0 scenarios hold.",
+        "0 of 0 scenarios passed.",
         "Rules taken: 0 of 2; never taken: r1, r2 (0.0%)",
         "Stations visited: 0 of 3; never visited: a, b, c",
         "Gates opened: 0 of 0",

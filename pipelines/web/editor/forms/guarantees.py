@@ -34,7 +34,7 @@ def guarantee_kinds() -> list[tuple[str, str]]:
     return [
         (WITHOUT, "Nothing reaches … without …"),
         (AFTERWARDS, "After a rejection nothing reaches …"),
-        (VISIT, "A task visits … at most n times"),
+        (VISIT, "… runs at most n times per task"),
         (ENDS, "Every path ends within n moves"),
         (COST, "A task costs at most …"),
     ]
