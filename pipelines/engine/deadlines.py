@@ -18,8 +18,7 @@ from pipelines.engine.commands.vote_request import CHOOSES, VoteRequest
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import decide_and_store_decision
-from pipelines.engine.core.due_times import CLOCKS, GATE_DUE
-from pipelines.engine.core.expected_times import LATE
+from pipelines.engine.core.due_times import GATE_DUE, LATE, PAUSABLE
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import WAIT, outcome_of_wait
 from pipelines.engine.core.values import ENGINE, Report
@@ -223,7 +222,7 @@ def _fire_due_time_and_return_result(due_id: int, now: datetime | None) -> str:
     task_id, kind = entry
     batch = Batch.of_tasks(task_id, *(BESIDES[kind](task_id) if kind in BESIDES else ()))
     # law §17: its clock is stopped or moved first by a pause, made or over since it was looked for.
-    if kind in CLOCKS and any(due.kind in PAUSES for due in batch.dues.values()):
+    if kind in PAUSABLE and any(due.kind in PAUSES for due in batch.dues.values()):
         return "gone"
     # Out of the batch: the row is deleted here, and the flush looks through those that are left
     due = batch.dues.pop(due_id, None)

@@ -14,7 +14,7 @@ from pipelines.engine import invariants
 from pipelines.engine.commands.event_export import export_task
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import line_migration
-from pipelines.models import LineVersion, Migration, Task, Token, User
+from pipelines.models import Due, LineVersion, Migration, Task, Token, User
 from tests.factories import World, make_member, station
 
 pytestmark = pytest.mark.django_db
@@ -97,6 +97,17 @@ def test_a_fork_and_work_at_a_station_that_another_was_mapped_to_go_back_to_thei
     assert works.jobs.order_by("pk")[0].station == "build"
     assert world.at(works) == ["left", "right"]
     assert invariants.find_violations([task.pk, works.pk]) == []
+
+
+def test_work_that_becomes_one_by_hand_is_late_as_any(world: World) -> None:
+    limits, policy = {"expected": "1h"}, {"deadlocks": "yes"}
+    task = world.start(world.line(stations=[station("build", limits=limits)], policy=policy))
+    by_hand = world.line(stations=[station("build", kind="manual", limits=limits)], policy=policy)
+    done = confirmed(world, by_hand)
+    assert Due.objects.filter(task=task, kind="deadlock").count() == 1
+    assert invariants.find_violations() == []
+    line_migration.undo_migration(done, user=world.designer, reason="Back.")
+    assert (world.job(task).kind, Due.objects.filter(task=task).exists()) == ("noop", False)
 
 
 def test_a_stale_confirm_is_refused(world: World) -> None:

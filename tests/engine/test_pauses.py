@@ -13,7 +13,7 @@ from pipelines import engine
 from pipelines.engine import PauseScope
 from pipelines.engine.invariants import find_violations
 from pipelines.errors import Conflict
-from pipelines.models import Due, Escalation, GateVisit, Lease, LineVersion, Pause, Task
+from pipelines.models import Deadlock, Due, Escalation, GateVisit, Job, Lease, LineVersion, Pause, Task
 from pipelines.work.scheduler import timers
 from reviews.models import AskedPlace
 from tests.factories import World, document, station
@@ -174,6 +174,36 @@ def test_a_pause_of_a_station_stops_the_clock_of_what_is_escalated_there(
     assert after - before.due_at == (length(made) if stands else timedelta())
     assert Escalation.objects.get(task=task).due_at == after
     assert find_violations() == []
+
+
+@pytest.mark.parametrize("which", ["project", "station"])
+def test_work_of_a_person_is_not_late_by_a_pause(world: World, which: str) -> None:
+    build = station("build", kind="manual", limits={"expected": "1h"})
+    task = world.start(world.line(stations=[build], policy={"deadlocks": "yes"}))
+    scope, before = scopes(task)[which], Due.objects.get(kind="deadlock").due_at
+    made = pause(world, scope)
+    assert Due.objects.get(kind="deadlock").paused_at == made.since
+    timers.run_due_timers_and_triggers(timezone.now() + 5 * HOUR)
+    assert (world.status(task), Deadlock.objects.count()) == ("running", 0)
+    # As if it had begun three hours ago, and been paused all the time
+    Job.objects.filter(task=task).update(started_at=F("started_at") - 3 * HOUR)
+    resume(world, scope, 3 * HOUR)
+    assert Due.objects.get(kind="deadlock").due_at - before == length(made)
+    Due.objects.filter(kind="deadlock").update(due_at=timezone.now())
+    timers.run_due_timers_and_triggers()
+    left = Due.objects.get(kind="deadlock").due_at - timezone.now()
+    assert (Deadlock.objects.count(), left > HOUR) == (0, True)
+    assert find_violations() == []
+
+
+def test_what_a_worker_does_under_a_pause_is_late_as_ever(world: World) -> None:
+    build = station("build", limits={"expected": "1h"})
+    task = world.start(world.line(stations=[build], policy={"deadlocks": "yes"}))
+    world.started(task)
+    pause(world, scopes(task)["project"])
+    Job.objects.filter(task=task).update(started_at=F("started_at") - 3 * HOUR)
+    timers.run_due_timers_and_triggers(timezone.now() + 3 * HOUR)
+    assert Deadlock.objects.get().kind == "timeout"
 
 
 def test_of_two_pauses_the_last_to_end_lets_go(world: World) -> None:

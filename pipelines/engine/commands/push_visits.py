@@ -16,6 +16,7 @@ from pipelines.engine.moves.completion import close_job_and_visits_of_token
 from pipelines.errors import Conflict, NotFound
 from pipelines.models import BranchPush, Delivery, Job, Purpose, Status, Task, Token, User, VisitCommit
 from pipelines.queries import versions
+from pipelines.routing.decide.effects import flatten_holds
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.line import ParsedLine
 
@@ -58,7 +59,9 @@ def _record_push_visit_and_return_result(task_id: int, push: ObservedPush) -> st
         return "side_by_side"
     [token] = positions
     job = batch.open_job_or_none(token)
-    if token.status == Status.HELD and (job is not None or token.wait.get("escalation")):
+    # What a push may bring holds no work: something is missing, or was rejected
+    is_escalated = any("escalation" in hold for hold in flatten_holds(token.wait))
+    if token.status == Status.HELD and (job is not None or is_escalated):
         return "held"
     if job is not None and job.kind == DELIVER.key and job.pk != push.job and _has_open_delivery(job):
         return "delivering"

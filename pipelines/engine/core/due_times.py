@@ -15,7 +15,13 @@ from pipelines.ports import due_notices
 GATE_DUE, ESCALATION_DUE, TASK_DUE, WAIT = "gate", "escalation", "task", "wait"
 """Kinds of due times: of a gate visit (its key is the visit's), an escalation, a whole task, and a timed wait."""
 CLOCKS = frozenset({GATE_DUE, ESCALATION_DUE, TASK_DUE, WAIT})
-"""Kinds that a pause stops. Work that runs has its own (`expected_times`), and runs on."""
+"""Kinds that a pause stops."""
+LATE = "deadlock"
+"""The kind of the due time at which work is late (`expected_times`); its key is the token's. A pause stops that of
+people: what a worker does under it runs on."""
+PAUSABLE = CLOCKS | {LATE}
+MANUAL = "manual"
+"""The kind of the jobs that people do."""
 
 
 def replace_due_times(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[int]) -> None:
@@ -61,13 +67,21 @@ def is_clock_paused(batch: LockedTasks, due: Due) -> bool:
 
 def pauses_stopping_clock(batch: LockedTasks, due: Due, pauses: Collection[PauseSpan]) -> list[PauseSpan]:
     """Return those of the pauses of its task that stop this clock."""
-    if due.kind not in CLOCKS or not pauses:
+    if not pauses or not (due.kind in CLOCKS or _is_work_of_people(batch, due)):
         return []
     # A pause of the whole task covers it wherever it is
     station = (
         _station_waiting_for_due_time_or_none(batch, due) if any(pause.station for pause in pauses) else None
     )
     return [pause for pause in pauses if pause.covers_work_at_station(station)]
+
+
+def _is_work_of_people(batch: LockedTasks, due: Due) -> bool:
+    """Return whether it is the due time of work that a person does now."""
+    return due.kind == LATE and any(
+        job.token_id == due.token_id and job.state == Job.State.RUNNING and job.kind == MANUAL
+        for job in batch.jobs.values()
+    )
 
 
 def _station_waiting_for_due_time_or_none(batch: LockedTasks, due: Due) -> str | None:

@@ -9,14 +9,13 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import task_fields
-from pipelines.engine.core.due_times import WAIT
+from pipelines.engine.core.due_times import MANUAL, WAIT
 from pipelines.models import Due, Job, Task
 from pipelines.queries import versions
 from pipelines.routing.basics.durations import parse_seconds
 from pipelines.routing.document.line import Station
 from pipelines.routing.document.templates import TemplateError, render_template
 
-MANUAL = "manual"
 UNLEASED = (MANUAL, WAIT)
 # A century: times further away are not stored.
 LONGEST = 100 * 365 * 86400.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines.engine.core.expected_times import LATE, expected_seconds_of_station_or_none
+from pipelines.engine.core.due_times import LATE
+from pipelines.engine.core.expected_times import expected_seconds_of_station_or_none
 from pipelines.engine.core.unassigned import WAIT
 from pipelines.engine.invariants.record_reading import TaskRecord, task_records
 from pipelines.models import ENDED, Due, GateVisit, Job, Purpose

@@ -11,6 +11,7 @@ from pipelines.engine.core.decision_context import (
     counts_and_open_escalations_facts,
     decide_and_store_decision,
 )
+from pipelines.engine.core.expected_times import drop_late_due_time, set_late_due_time
 from pipelines.engine.core.unassigned import UNLEASED, start_job_without_worker, undo_start_without_worker
 from pipelines.engine.core.values import add_counts_to_task, job_fields_for_event, token_fields_for_event
 from pipelines.engine.migration import joins
@@ -199,10 +200,13 @@ def pin_queued_job_and_tell_if_status_changed(
         job.agent = station.agent
     job.pinned_id, job.kind, job.mapping = to.pk, job_kind(station), {}
     begins = job.kind in UNLEASED and token.status != Status.HELD
+    batch, task = migration_batch.batch, migration_batch.batch.tasks[token.task_id]
+    # Times that were set for it are those of another kind of work, or of another version
+    undo_start_without_worker(batch, task, job)
+    drop_late_due_time(batch, task, token)
     if begins:
-        start_job_without_worker(migration_batch.batch, migration_batch.batch.tasks[token.task_id], job)
-    else:
-        job.state, job.started_at = Job.State.QUEUED, None
+        start_job_without_worker(batch, task, job)
+        set_late_due_time(batch, task, token, job)
     if token.status != Status.HELD:
         token.status = Status.RUNNING if begins else Status.QUEUED
         if not begins:

@@ -11,7 +11,6 @@ from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import set_late_due_time
 from pipelines.engine.core.lease_transfers import LeaseTransfer
 from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT, start_job_without_worker
-from pipelines.engine.moves.pausing import holds_by_circles
 from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
 from pipelines.models.plumbing import bulk_rows
 from pipelines.ports.leases import WorkOffer
@@ -20,6 +19,7 @@ from pipelines.queries import environments, queued_work, versions
 from pipelines.routing.decide.effects import (
     BLOCK,
     Hold,
+    hold_until_circle_is_resolved,
     hold_until_escalation_resolved,
     hold_until_tasks_complete,
     nest_holds,
@@ -90,7 +90,7 @@ def _hold_of_work_starting_now(batch: Batch, task: Task, station: str) -> Hold:
         [
             *([hold_until_tasks_complete(others)] if others else []),
             *_holds_of_blocking_escalations(task),
-            *holds_by_circles(batch, task),
+            *(hold_until_circle_is_resolved(pk) for pk in batch.circles.get(task.pk, ())),
             *pauses,
         ]
     )

@@ -10,8 +10,7 @@ from pipelines.engine.core.expected_times import drop_late_due_time, set_late_du
 from pipelines.engine.core.unassigned import UNLEASED, start_job_without_worker, undo_start_without_worker
 from pipelines.engine.core.values import Actor, job_fields_for_event
 from pipelines.models import Job, Status, Task, Token
-from pipelines.routing.decide.deadlocks import CIRCULAR
-from pipelines.routing.decide.effects import Hold, flatten_holds, nest_holds
+from pipelines.routing.decide.effects import Hold, flatten_holds, hold_until_circle_is_resolved, nest_holds
 
 WORKING = (Status.QUEUED, Status.RUNNING)
 
@@ -78,7 +77,7 @@ def release_matching_holds(
     if job is None or token.status != Status.HELD or len(left) == len(waits):
         return
     # law §8: while a circle is open nothing of its tasks begins that something else held when it was found
-    left = left or holds_by_circles(batch, task)
+    left = left or [hold_until_circle_is_resolved(pk) for pk in batch.circles.get(task.pk, ())]
     if feedback:
         job.feedback = feedback
         # A batch does not write this column of a job that was there before.
@@ -97,12 +96,6 @@ def release_matching_holds(
         token.status = Status.QUEUED
         batch.add_ticket(token)
     _record_hold_event(batch, task, token, job, "token.released", actor, trigger)
-
-
-def holds_by_circles(batch: Batch, task: Task) -> list[Hold]:
-    """The `wait` of work that would begin while its task and others wait for each other in a circle."""
-    deadlock_ids = batch.circles.get(task.pk, ())
-    return [{"paused_by": pk, "was": str(Status.QUEUED), "deadlock": CIRCULAR} for pk in deadlock_ids]
 
 
 def is_hold_paused_by(pk: object) -> Callable[[Hold], bool]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pipelines.routing.basics.outcome import Outcome, derived_outcome
 from pipelines.routing.decide.budget_usage import failure_count_key
+from pipelines.routing.decide.deadlocks import CIRCULAR
 from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.situation import OF_NOW
 from pipelines.routing.document import evaluations, gate_tools
@@ -333,6 +334,11 @@ Hold = dict[str, Any]
 
 def hold_until_escalation_resolved(escalation: object, trigger: str) -> Hold:
     return {"paused_by": escalation, "trigger": trigger}
+
+
+def hold_until_circle_is_resolved(deadlock: str) -> Hold:
+    """The `wait` of work that would begin while its task and others wait for each other."""
+    return {"paused_by": deadlock, "was": "queued", "deadlock": CIRCULAR}
 
 
 def hold_until_tasks_complete(others: Mapping[str, str]) -> Hold:
