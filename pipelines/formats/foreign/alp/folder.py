@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from pipelines.formats.foreign.alp.reader import UNUSED
-from pipelines.formats.foreign.import_notes import Json
 from pipelines.formats.foreign.folder_archive import folder_error
+from pipelines.formats.foreign.import_notes import Json
 from pipelines.routing.basics.problems import DocumentError, Problem
 from pipelines.routing.basics.wording import Wording as _
 
