@@ -46,6 +46,7 @@ LOG_LINES = 60
 # Characters
 SHOWN_OUTPUT = 200_000
 MOST_PARTS = 12
+MAX_RETURNS = 3
 
 
 @dataclass(frozen=True)
@@ -116,17 +117,15 @@ class ReviewDetail:
         return [(label, escape_hidden(text)) for label, text in inputs if label in texts][:1]
 
     @property
-    def last_return_or_none(self) -> GateVisit | None:
-        """Return the last round in which this work was sent back, or rejected, before it came here."""
-        visit = self.visit
-        return next(
-            (
-                earlier
-                for earlier in self.rounds
-                if earlier.word in RETURNS and earlier.decided_at and earlier.decided_at <= visit.opened_at
-            ),
-            None,
-        )
+    def returns(self) -> list[GateVisit]:
+        """Return the last three rounds in which this work was sent back, or rejected, before it came here, newest
+        first."""
+        opened_at = self.visit.opened_at
+        return [
+            earlier
+            for earlier in self.rounds
+            if earlier.word in RETURNS and earlier.decided_at and earlier.decided_at <= opened_at
+        ][:MAX_RETURNS]
 
     @property
     def answered_questions(self) -> list[dict[str, Any]]:

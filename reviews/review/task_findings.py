@@ -6,7 +6,7 @@ from functools import cached_property
 
 from django.http import HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from pipelines.models import Task
 from pipelines.web.changes.tree_comparison import TreeComparison, compare_trees
@@ -40,8 +40,8 @@ class TaskFindings(TaskWork):
         return reverse("task", args=keys, query=query) + (f"#new-{line}" if line else "")
 
 
-@require_GET
 @task_required()
+@require_safe
 def task_findings_page(request: SignedInRequest, task: Task) -> HttpResponse:
     address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
     return render_in_shell(
