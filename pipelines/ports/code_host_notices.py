@@ -16,6 +16,7 @@ from pipelines.ports.queue_tasks import HOSTS, TELL_HOST
 from pipelines.ports.statements import UNSENT_NOTICES
 
 STARTED, ENDED, STATUS, WITHDRAW = "started", "ended", "status", "withdraw"
+REPEATED = (STATUS, WITHDRAW)
 LATEST = timedelta(days=1)
 """After the time at which a notice was queued: nothing is sent later by itself."""
 AT_ONCE = 100
@@ -25,17 +26,17 @@ State = HostNotice.State
 
 
 def enqueue_new_notices_and_every_status(notices: Iterable[tuple[HostLink, str]], now: datetime) -> None:
-    """Queue each notice once, except a status: that is sent again, and says what is so when it is sent."""
+    """Queue each notice once, except a status and a withdrawal: those are sent again, and look at what is so then."""
     tickets: list[JSONDict] = []
     queued_at = clock.now()
     for link, about in notices:
         row, new = HostNotice.objects.get_or_create(
             link=link, about=about, defaults={"created_at": now, "queued_at": queued_at}
         )
-        # A status says what is so when it is sent: the same row is sent again
-        if not new and about == STATUS:
+        # The same row is sent again
+        if not new and about in REPEATED:
             HostNotice.objects.filter(pk=row.pk).update(state=State.QUEUED, queued_at=queued_at, error="")
-        if new or about == STATUS:
+        if new or about in REPEATED:
             tickets.append({"notice_id": row.pk})
     queue.enqueue_queue_jobs(TELL_HOST, HOSTS, *tickets)
 

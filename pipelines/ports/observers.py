@@ -175,6 +175,15 @@ class TaskEnded:
 
 
 @dataclass(frozen=True)
+class DeliveryEnded:
+    """The job of a delivery is over, however it ended: by its report, or by somebody who moved or ended its task."""
+
+    task_id: int
+    job_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
 class AgentHandedOver:
     """Somebody else than `user_id` made them the owner of an agent."""
 
@@ -352,6 +361,7 @@ Consequence = (
     | PermissionAnswered
     | TaskLate
     | TaskEnded
+    | DeliveryEnded
     | AgentHandedOver
     | TrustLowered
     | GuaranteeRefuted

@@ -17,6 +17,7 @@ from pipelines.ports.terms import QUICK
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import worst_position_status
 from pipelines.routing.decide.transitions import CANCELLED, TokenEnd
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 
 Who = Actor | str
 
@@ -78,6 +79,8 @@ def store_outcome_and_end_job(batch: Batch, job: Job, outcome: dict[str, Any], b
     # Work of people and of the clock has none
     if job.lease_key:
         batch.drop_lease(job)
+    if job.kind == DELIVER.key:
+        batch.emit(observers.DeliveryEnded(job.task_id, job.pk, batch.now))
     # law §8: the place is free as soon as the job is over, for whoever waits for the agent
     batch.agents.give_back_agent_place(batch.tasks[job.task_id], job)
 

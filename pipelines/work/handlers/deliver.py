@@ -21,6 +21,7 @@ from pipelines.work.git.delivery_push import (
 from pipelines.work.git.foreign_pushes import PeoplePushed
 from pipelines.work.git.host_proposal import merged_tree, push_proposal
 from pipelines.work.git.refusals import NOT_APPROVED, GitRefused
+from pipelines.work.handlers.host_absences import HostAbsences
 from pipelines.work.hosts.branch_request import (
     clearance_or_raise_not_cleared,
     open_or_find_request_and_was_there,
@@ -34,6 +35,7 @@ from pipelines.work.spec.repository import AtHost, DeliveryOrder, DeliveryPermis
 
 AWAY = 900.0
 """Seconds for which a delivery waits for a host that does not answer."""
+ABSENCES = HostAbsences()
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
@@ -96,8 +98,9 @@ async def _outcome_of_error(error: HostError | GitRefused, order: DeliveryOrder,
     """:raises LookAgain: its host is away, and that may pass"""
     await sink.note(f"[gateline] {error}")
     # It may come back: the delivery is tried again later
-    if isinstance(error, HostAway) and time.time() - order.begun < AWAY:
+    if isinstance(error, HostAway) and ABSENCES.seconds_away(order.job, time.monotonic()) < AWAY:
         raise LookAgain(max(SOONEST, error.wait)) from error
+    ABSENCES.end(order.job)
     if isinstance(error, PeoplePushed):
         await order.port.report_push_by_others(
             error.commit, error.who, await _pusher_names(order, error.commit, sink)
@@ -247,6 +250,8 @@ class HostDelivery:
             raise HostError("The server does not say what the request reads.")
         before = clearance.at_host or AtHost()
         there = await self._merge_already_done_or_none(clearance, before)
+        if there is None and before.waits:
+            there = await self._merge_of_queue_or_none(before)
         if there is None:
             may = delivery_permission(port, self.stopped)
             proposed = await asyncio.to_thread(push_proposal, self.order, may, self.notes)
@@ -298,6 +303,22 @@ class HostDelivery:
                 )
         return None
 
+    async def _merge_of_queue_or_none(self, before: AtHost) -> tuple[OpenedRequest, MergeStatus, str] | None:
+        """Return what the queue of the host made of a request that an earlier look gave to it: the base may
+        have moved meanwhile, which is what the queue is for. None where it is in no queue any more.
+
+        :raises LookAgain: it is in there still; HostError: for too long"""
+        record = before.request or {}
+        number, base = int(record.get("number", 0)), self.order.access.state.base_branch
+        merge_status = await self.host.merge_status(number, "queue", base)
+        if merge_status.state == "queued":
+            raise await self._look_again_or_late_error(
+                number, f"{self._request_label(number)} is in the queue of {self.host.name}"
+            )
+        if merge_status.state != "merged":
+            return None
+        return OpenedRequest(number, str(record.get("url", "")), "merged", "", ""), merge_status, before.head
+
     async def _merge_and_wait(
         self,
         request: OpenedRequest,
@@ -319,6 +340,7 @@ class HostDelivery:
             raise await self._look_again_or_late_error(
                 request.number, f"{request_name} is in the queue of {self.host.name}"
             )
+        # Of what left the queue it is known by now that the base stands where it did, and that nobody pushed
         if before.waits:
             why = f" {merge_status.why}." if merge_status.why else ""
             raise HostError(
@@ -390,6 +412,7 @@ class HostDelivery:
     async def _look_again_or_late_error(self, number: int, what: str) -> Exception:
         """Look again; or, when it took too long, out of the queue, so that nothing lands behind the task's back."""
         passed = time.time() - self.order.begun
+        ABSENCES.end(self.order.job)
         await self.sink.note(f"[gateline] {what}")
         if passed < MOST[self.way]:
             # A quarter of the time that has passed, within these

@@ -14,7 +14,7 @@ from django.utils import timezone
 from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
-from pipelines.models import HostNotice, Task
+from pipelines.models import Delivery, HostNotice, Job, Task
 from pipelines.ports import clock
 from pipelines.ports.code_host_notices import (
     LATEST,
@@ -81,7 +81,8 @@ def _send_notice_to_host(notice: HostNotice) -> None:
         if notice.about == STATUS:
             _set_current_status(notice, access, guard)
         elif notice.about == WITHDRAW:
-            asyncio.run(_withdraw_from_queue(access, guard, notice.link.number))
+            if not _is_delivered_again(notice):
+                asyncio.run(_withdraw_from_queue(access, guard, notice.link.number))
         else:
             text = texts.notice_comment(notice)
             asyncio.run(_post_comment_once(notice, text, access, guard))
@@ -109,8 +110,15 @@ def _notice_access(notice: HostNotice) -> HostAccess:
     return access
 
 
+def _is_delivered_again(notice: HostNotice) -> bool:
+    """Return whether a later delivery has given the same request to the queue by now."""
+    under_way = Delivery.objects.filter(task=notice.link.task_id, at_host=True, landed_at=None)
+    under_way = under_way.filter(job__state__in=(Job.State.QUEUED, Job.State.RUNNING))
+    return any((delivery.request or {}).get("number") == notice.link.number for delivery in under_way)
+
+
 async def _withdraw_from_queue(access: HostAccess, guard: Guard, number: int) -> None:
-    """The task ended: nothing of it lands any more by itself."""
+    """The delivery ended otherwise: nothing of it lands any more by itself."""
     await (await open_host(access, guard)).leave_merge_queue(number, "queue")
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from django.db import connection
 
 from pipelines import engine
 from pipelines.formats.receipts import verified_landed_change
-from pipelines.models import Delivery, Job
+from pipelines.models import Delivery, Job, Repository
 from pipelines.ports.vault.signing import configured_receipt_key
 from pipelines.work.handlers import deliver
 from pipelines.work.transport.local.transport import LocalTransport
@@ -20,6 +22,7 @@ from tests.pages.conftest import client_of
 from tests.waiting import until
 from tests.work.driving import Bench, command, done, outcome_of, text_of
 from tests.work.hosts.conftest import GATE, run, to
+from tests.work.hosts.test_issues import tell
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -183,6 +186,9 @@ def test_the_queue_of_the_host_merges_with_what_landed_meanwhile(
     look_again(bench, task)
     assert hosted.waiting == [1] and done(task, "merge").state == "queued"
     hosted.origin.add({**hosted.origin.files(), "other.txt": b"1\n"}, "Of another task")
+    # A look while the base stands elsewhere already, and the request waits still
+    look_again(bench, task)
+    assert hosted.waiting == [1] and done(task, "merge").state == "queued"
     hosted.land()
     look_again(bench, task)
     said, made = outcome_of(task, "merge"), Delivery.objects.get()
@@ -240,6 +246,64 @@ def test_what_waits_too_long_is_taken_out_of_the_queue(
     monkeypatch.setitem(deliver.MOST, "queue", -timedelta(hours=1).total_seconds())
     look_again(bench, task)
     assert hosted.waiting == [] and outcome_of(task, "merge")["failure_type"] == "host_refused"
+
+
+@pytest.mark.wide
+def test_a_host_that_is_away_for_a_moment_after_an_hour_is_looked_at_again(
+    world: World, bench: Bench, hosted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosted.queues = True
+    task = approved(world, bench)
+    later = SimpleNamespace(time=lambda: time.time() + 3600, monotonic=time.monotonic)
+    monkeypatch.setattr(deliver, "time", later)
+    hosted.busy = 1
+    look_again(bench, task)
+    assert hosted.waiting == [1] and done(task, "merge").state == "queued"
+    hosted.land()
+    look_again(bench, task)
+    assert outcome_of(task, "merge")["result"] == "success"
+
+
+@pytest.mark.wide
+@one_then_both
+@pytest.mark.parametrize("end", ["refused", pytest.param("moved", marks=pytest.mark.wide)])
+def test_a_delivery_that_ends_otherwise_leaves_the_queue(
+    world: World, bench: Bench, hosted: Any, settings: Any, end: str
+) -> None:
+    settings.PRIVATE_HOSTS, hosted.queues = ["127.0.0.1"], True
+    task = approved(world, bench)
+    assert hosted.waiting == [1]
+    if end == "refused":
+        Repository.objects.update(pushing=Repository.Pushing.NOBODY)
+        look_again(bench, task)
+        assert outcome_of(task, "merge")["failure_type"] == "push_refused"
+    else:
+        token = world.token(task)
+        engine.move_or_retry_by_hand(
+            token.pk, to="fix", user=world.admin, token_version=token.version, reason="Not like this"
+        )
+    tell()
+    assert hosted.waiting == []
+
+
+@pytest.mark.wide
+def test_a_withdrawal_that_comes_late_leaves_the_next_delivery_alone(
+    world: World, bench: Bench, hosted: Any, settings: Any
+) -> None:
+    settings.PRIVATE_HOSTS, hosted.queues = ["127.0.0.1"], True
+    task = approved(world, bench)
+    Repository.objects.update(pushing=Repository.Pushing.NOBODY)
+    look_again(bench, task)
+    Repository.objects.update(pushing=Repository.Pushing.EXECUTE)
+    hosted.waiting.clear()
+    token = world.token(task)
+    engine.move_or_retry_by_hand(
+        token.pk, to="merge", user=world.admin, token_version=token.version, reason="Again"
+    )
+    run(bench, task)
+    assert hosted.waiting == [1]
+    tell()
+    assert hosted.waiting == [1]
 
 
 @pytest.mark.wide
