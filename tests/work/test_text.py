@@ -54,6 +54,21 @@ def test_it_cuts_and_escapes_lines(pieces: tuple[bytes, ...], wanted: list[str])
     assert lines(*pieces) == wanted
 
 
+@pytest.mark.parametrize(
+    ("pieces", "wanted"),
+    [
+        ((b"a gl_s3cr3t", b"-value b\n"), [f"a {MASK} b"]),
+        ((b"a gl_s3cr3t", b"-other gl_s3cr3t"), [f"a {MASK}-other {MASK}"]),
+        ((b"gl_s3cr3t gl_s3cr3t", b"-val", b"ue\n"), [f"{MASK} {MASK}"]),
+        ((b"gl_s3cr3t\n",), [MASK]),
+    ],
+)
+def test_a_secret_that_begins_like_a_shorter_one_is_masked_whole(
+    pieces: tuple[bytes, ...], wanted: list[str]
+) -> None:
+    assert lines(*pieces, secrets=(SECRET, "gl_s3cr3t")) == wanted
+
+
 def test_it_breaks_a_line_without_an_end() -> None:
     found = lines(*[b"x" * 1000] * 40)
     assert "".join(found) == "x" * 40_000

@@ -88,14 +88,24 @@ class Masker:
     def masked_part_of_stream(self, text: str) -> str:
         if not self._secrets:
             return text
-        masked = self._pattern.sub(MASK, self._held + text)
-        keep = self._beginning_of_a_secret(masked)
-        self._held = masked[len(masked) - keep :]
-        return masked[: len(masked) - keep]
+        text = self._held + text
+        # Before anything is masked: a shorter secret may be how a longer one begins
+        begins = len(text) - self._beginning_of_a_secret(text)
+        pieces, end = list[str](), 0
+        for match in self._pattern.finditer(text):
+            if match.start() >= begins:
+                break
+            pieces.append(text[end : match.start()])
+            end = match.end()
+        # What seemed to begin there is part of one that is whole
+        if end > begins:
+            begins = len(text) - self._beginning_of_a_secret(text[end:])
+        self._held = text[begins:]
+        return MASK.join([*pieces, text[end:begins]])
 
     def rest_of_stream(self) -> str:
         pending, self._held = self._held, ""
-        return pending
+        return self._pattern.sub(MASK, pending) if self._secrets else pending
 
     def masked_text(self, text: str) -> str:
         """Return a complete text, masked."""
