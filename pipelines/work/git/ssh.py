@@ -18,7 +18,7 @@ from typing import Any
 import httpx2
 from dulwich.client import SSHGitClient, SubprocessSSHVendor, SubprocessWrapper
 
-from pipelines.work.git.addresses import RepositoryAddress
+from pipelines.work.git.addresses import PORTS, RepositoryAddress
 from pipelines.work.git.bounds import Bounds
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.outgoing.guard import Guard
@@ -81,8 +81,10 @@ def open_ssh_client(
         settings = {
             # The address that was checked: the name could lead elsewhere by now.
             "HostName": place,
-            # Keys of hosts are kept by name, whatever the address.
-            "HostKeyAlias": address.host,
+            # Keys of hosts are kept by name, whatever the address; another port may be another server's
+            "HostKeyAlias": address.host
+            if address.port == PORTS["ssh"]
+            else f"[{address.host}]:{address.port}",
             # Else ssh offers the keys of this machine's user as well, and one of them may be let in
             "IdentitiesOnly": "yes",
             "IdentityAgent": "none",
