@@ -113,6 +113,15 @@ def test_what_a_hook_changes_in_the_workspace_is_dropped(world: World, bench: Be
     assert Snapshot.objects.filter(task=task, job__purpose=Purpose.EVALUATION).count() == 0
 
 
+def test_a_hook_that_takes_the_workspace_away_has_its_answer(world: World, bench: Bench) -> None:
+    body = "import os; os.rename(os.getcwd(), os.getcwd() + '-away'); outcome.clear()"
+    looks = command("b", "import os; print(sorted(os.listdir()))")
+    task = world.start(world.line(stations=[writing("a", body, gate("b")), looks], flags=FLAGS))
+    drive(bench, task)
+    assert text_of(done(task, "b")) == "['hooks']\n"
+    assert [job.attempt for job in asked(task)] == [1]
+
+
 HOOKS: dict[str, tuple[tuple[str, ...], str]] = {
     "above the workspace": (("../outside",), "lies outside the workspace"),
     "anywhere on the machine": (("/bin/true",), "lies outside the workspace"),

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 
 from pipelines.work.handlers import command
-from pipelines.work.handlers.network_access import proxying_hosts
+from pipelines.work.handlers.program_start import starting_program
 from pipelines.work.language_models.answer_text import parsed_verdict
 from pipelines.work.processes.process import CannotStart, Process
 from pipelines.work.results.output import Unreadable, parse_storable_json
@@ -143,10 +143,7 @@ async def _run_program(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnsw
         # Hooks and tools are of the workspace; an evaluator is the worker's own command.
         if confined:
             refuse_program_outside_workspace(spec)
-        async with (
-            proxying_hosts(spec, sink) as connected_spec,
-            Process(command.command_launch(connected_spec)) as process,
-        ):
+        async with starting_program(spec, sink, command.command_launch) as (_connected_spec, process):
             # By this a time-out differs from a program that could not be started.
             answer.started = True
             await _collect_answer_until_end(spec, sink, process, answer)
