@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pipelines.models import DUE_TIME, GateVisit, Job, Purpose, Word
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute_url
@@ -11,6 +13,13 @@ from pipelines.work.spec.hosting import RequestText
 from pipelines.work.transport.local.branch_states import token_and_ancestors
 from pipelines.work.transport.local.station_values import task_masker
 
+DONE: Final = {
+    Word.APPROVE: "approved",
+    Word.SEND_BACK: "sent back",
+    Word.REJECT: "rejected",
+    Word.REWORK: "sent back",
+    Word.ABORT: "aborted",
+}
 MOST_STEPS, MOST_SAID, LONGEST_SAID, LONGEST_TITLE = 40, 10, 4_000, 200
 
 
@@ -67,10 +76,9 @@ def gate_decision_and_reason(visit: GateVisit, line: ParsedLine) -> str:
 
 
 def _decision_text(visit: GateVisit) -> str:
-    word = {Word.APPROVE: "approved", Word.SEND_BACK: "sent back", Word.REJECT: "rejected"}.get(
-        Word(visit.word), "reworked"
+    return (
+        f"{DONE[Word(visit.word)]} by {inline_code(str(visit.decided_by)) if visit.decided_by else DUE_TIME}"
     )
-    return f"{word} by {inline_code(str(visit.decided_by)) if visit.decided_by else DUE_TIME}"
 
 
 def _station_name(line: ParsedLine, key: str) -> str:
