@@ -166,6 +166,16 @@ def test_rows_of_its_tables_come_back_without_a_loss() -> None:
     assert made["transitions"][0]["created_at"] == row["created_at"]
 
 
+def test_a_station_that_was_copied_here_has_an_id_of_its_own() -> None:
+    opened = document_import.import_document(workflow({"condition_type": "success"}))
+    [build, ship] = opened.document["stations"]
+    copied = {**ship, "key": "ship-again", "rules": [{**ship["rules"][0], "id": "again"}]}
+    made = export_document({**opened.document, "stations": [build, ship, copied]}, "vibe-factory")
+    assert [station["id"] for station in json.loads(made.text)["stations"][:3]] == ["s1", "s2", "s2-2"]
+    read = read_line(document_import.import_document(made.text).document)
+    assert goes(read, {"result": "success"}, station="build-test").startswith("move ship-it")
+
+
 def test_a_database_writes_true_as_1() -> None:
     ends = [*STATIONS[:2], {**STATIONS[2], "is_terminator": 1}]
     line, losses = read(workflow({"target_station_id": "s3", "allow_revisit": 1}, stations=ends))

@@ -11,6 +11,7 @@ from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.vibe_factory import reader as reader
 from pipelines.formats.foreign.writer_helpers import Json, stations_in_order, stored_extra, system_and_prompt
 from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.keys import first_unused_key
 
 SIGNS: Final = {op: sign for sign, op in reader.OPERATORS.items()}
 LOGIC: Final = {"equals": "===", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
@@ -29,7 +30,7 @@ def write_workflow(line: Json) -> Json:
     }
     if "completed" in used and all(end["key"] != "completed" for end in ends):
         ends.append({"key": "completed", "kind": "completed", "label": "Completed"})
-    ids = {node["key"]: str(stored_extra(node).get("id") or node["key"]) for node in [*stations, *ends]}
+    ids = _ids_by_key([*stations, *ends])
     workflow = str(stored_extra(line).get("id") or line["key"])
     transitions = [
         made
@@ -50,6 +51,17 @@ def write_workflow(line: Json) -> Json:
         ],
         "transitions": transitions,
     }
+
+
+def _ids_by_key(nodes: list[Json]) -> dict[str, str]:
+    """The original ids; of a copied station, which has the id of the other, one of its own."""
+    ids: dict[str, str] = {}
+    used_ids: set[str] = set()
+    for node in nodes:
+        identity = first_unused_key(str(stored_extra(node).get("id") or node["key"]), used_ids)
+        ids[node["key"]] = identity
+        used_ids.add(identity)
+    return ids
 
 
 def _station_without_rule_added_by_reader(station: Json) -> Json:
