@@ -194,6 +194,7 @@ def test_C28_json_logic_is_exact(rule: Any, output: Any, taken: bool) -> None:
         ({"===": [{"var": "n"}, [1]]}, {"n": [1]}, "cannot be said"),
         ({"===": [{"var": ["n", 3]}, 3]}, {}, "cannot be said"),
         ({"not": [{"var": "n"}]}, {}, "cannot be said"),
+        ({"in": [{"var": "n"}, [10**16]]}, {"n": 10**16 + 1}, "cannot be said"),
         ({"var": "constructor"}, {}, "that nobody gave it"),
         ({"!": {"var": "a.toString"}}, {"a": 1}, "that nobody gave it"),
     ],

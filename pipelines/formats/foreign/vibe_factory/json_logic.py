@@ -101,11 +101,10 @@ def logic_condition(logic: Any, different: list[str], depth: int = 0) -> Json:
 
 
 def _comparison_document(path: str, sign: str, value: Any, different: list[str]) -> Json:
-    number = is_number(value) and -PRECISE < value < PRECISE
-    if sign in ORDERED and number:
+    if sign in ORDERED and is_number(value) and _is_exact_leaf(value):
         different.append(NUMBERS)
         return {"output": {"path": path, "op": ORDERED[sign], "value": value}}
-    if sign not in EQUAL or not (number or value is None or isinstance(value, bool | str)):
+    if sign not in EQUAL or not _is_exact_leaf(value):
         raise InexpressibleLogic
     # “==” and “!=” convert types there; those of three signs do not.
     if len(sign) == 2:
@@ -116,8 +115,13 @@ def _comparison_document(path: str, sign: str, value: Any, different: list[str])
     return {"not": equal} if EQUAL[sign] else equal
 
 
+def _is_exact_leaf(value: Any) -> bool:
+    """Return whether a value is no list and no object, and no number that is rounded there."""
+    return -PRECISE < value < PRECISE if is_number(value) else value is None or isinstance(value, bool | str)
+
+
 def _membership_test(part: Any, container: Any, different: list[str]) -> Json:
-    if isinstance(container, list) and not any(isinstance(member, list | Mapping) for member in container):
+    if isinstance(container, list) and all(map(_is_exact_leaf, container)):
         path = _variable_path(part, different)
         test: Json = {"output": {"path": path, "op": "in", "value": container}}
         return _test_or_missing(path, test) if None in container else test
