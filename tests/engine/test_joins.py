@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import engine
+from pipelines.errors import Conflict
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Decision, Escalation, Event, Job, Task, Token
 from tests.engine.joining import FAILED, OK, begun, gate5, on
@@ -222,6 +223,8 @@ def test_E26_a_move_beside_a_token_in_the_forbidden_station_is_stuck(world: Worl
     world.report(task, station="qa")
     token = world.token(task, "qa")
     assert (token.status, token.error) == ("stuck", "ForbiddenParallel")
+    with pytest.raises(Conflict, match="deploy and security must never run in parallel"):
+        engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version, to="deploy")
     world.report(task, station="security")
     engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version)
     for key in ("qa", "deploy", "release"):

@@ -14,7 +14,7 @@ from pipelines.engine import invariants
 from pipelines.engine.commands.event_export import export_task
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import line_migration
-from pipelines.models import Due, LineVersion, Migration, Task, Token, User
+from pipelines.models import Due, Escalation, LineVersion, Migration, Task, Token, User
 from tests.factories import World, make_member, station
 
 pytestmark = pytest.mark.django_db
@@ -260,3 +260,23 @@ def test_undo_takes_back_the_failures_that_the_migration_counted(world: World) -
     line_migration.undo_migration(made, user=world.designer, reason="Back.")
     task.refresh_from_db()
     assert (world.at(task), list(task.failures.values())) == (["build"], [0])
+
+
+def test_undo_closes_what_the_migration_escalated(world: World) -> None:
+    policy, on = {"on_failure": "stuck"}, {"id": "on", "when": {"result": "success"}, "to": "ship"}
+    task = world.start(world.line(stations=[station("build", on), "ship"], policy=policy))
+    world.report(task, {"result": "failure"})
+    aeef = world.line(
+        stations=[station("build", on), "ship"],
+        preset="aeef",
+        policy={"no_rules": "advance"},
+        escalations=[{"trigger": "on_failure", "role": "Lead", "sla": "4h"}],
+    )
+    made = confirmed(world, aeef)
+    task.refresh_from_db()
+    assert (task.status, task.escalations) == ("held", 1)
+    line_migration.undo_migration(made, user=world.designer, reason="Back.")
+    task.refresh_from_db()
+    assert (task.status, task.escalations) == ("stuck", 0)
+    assert Escalation.objects.get(task=task).state == "resolved"
+    assert invariants.find_violations() == []

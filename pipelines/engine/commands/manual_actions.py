@@ -10,7 +10,7 @@ from pipelines.engine.commands import inputs as forms
 from pipelines.engine.commands.report import report
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.decision_context import decide_and_store_decision
+from pipelines.engine.core.decision_context import decide_and_store_decision, stations_of_other_tokens_fact
 from pipelines.engine.core.locked_token import LockedToken, lock_token_if_it_is_left
 from pipelines.engine.core.transaction import run_in_transaction
 from pipelines.engine.core.unassigned import MANUAL
@@ -33,7 +33,11 @@ from pipelines.ports import observers
 from pipelines.ports.vault.value_lookup import ValueScope
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import flatten_holds, is_hold_by_dependency, is_hold_by_pause
-from pipelines.routing.decide.transitions import TokenPlace, rerun_transition
+from pipelines.routing.decide.transitions import (
+    TokenPlace,
+    forbidden_parallel_message_or_empty,
+    rerun_transition,
+)
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS, wait_for_checks
 
@@ -215,6 +219,14 @@ def open_another_visit(
         breaks=list(breaks),
     )
     decision_application.merge_joins_that_are_ready(batch, task, actor, why)
+
+
+def refuse_work_beside_forbidden(batch: Batch, task: Task, token: Token, station: str) -> None:
+    """Raises Conflict where another branch stands at a station that must never run in parallel with this one."""
+    line = versions.by_id(task.pinned_id)
+    others = stations_of_other_tokens_fact(batch, task, token, line).get("beside", ())
+    if message := forbidden_parallel_message_or_empty(line, station, others):
+        raise Conflict(f"{message} Wait until the other branch has left.")
 
 
 def _station_key_in_pinned_version(task: Task, token: Token) -> str:

@@ -14,6 +14,7 @@ from pipelines.engine.commands.manual_actions import (
     feedback_and_question_of_last_run,
     lock_unchanged_token,
     open_another_visit,
+    refuse_work_beside_forbidden,
 )
 from pipelines.engine.commands.report import CheckedReport, checked_report_or_refusal, record_outcome_and_move
 from pipelines.engine.core import payload
@@ -199,6 +200,7 @@ def _carry_out_move(
         raise Invalid.at(
             "to", "is not a station of this line", f"Use one of: {', '.join(line.stations_by_key)}."
         )
+    refuse_work_beside_forbidden(batch, task, token, request.to or token.station)
     job = batch.open_job_or_none(token)
     if stays and job and job.state == Job.State.QUEUED and job.purpose == Purpose.STATION:
         raise Conflict("Its work has not begun. Release it if it is on hold.")

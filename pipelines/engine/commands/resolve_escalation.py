@@ -133,6 +133,7 @@ def _do_what_answer_says(batch: Batch, task: Task, escalation: Escalation, answe
     if feedback is None:
         _decide_again(batch, task, token, escalation, answer)
         return
+    manual_actions.refuse_work_beside_forbidden(batch, task, token, target or token.station)
     reason = "" if answer.word == "go_on" else answer.reason
     cause = f"escalation:{escalation.pk}"
     manual_actions.open_another_visit(

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from pipelines.engine.core.decision_context import DecisionContext, decide_and_store_decision
@@ -26,13 +27,14 @@ from pipelines.engine.migration.positions import (
     close_open_visits_without_decision,
     pin_queued_job_and_tell_if_status_changed,
 )
-from pipelines.engine.moves import decision_application
+from pipelines.engine.moves import decision_application, escalations
 from pipelines.engine.moves.completion import store_outcome_and_end_job
-from pipelines.models import ENDED, Decision, Event, Job, LineVersion, MigrationEntry, Task, Token
+from pipelines.models import ENDED, Decision, Escalation, Event, Job, LineVersion, MigrationEntry, Task, Token
 from pipelines.queries.versions import parsed_version
 from pipelines.routing.decide.effects import facts_with_votes
 
 WHY = "undo"
+UNDONE = "The migration that escalated it was undone."
 # What may have happened since without the task having moved.
 HARMLESS = ("job.started", "job.lost", "job.returned", "job.ignored", "gate.voted")
 
@@ -165,19 +167,40 @@ def _restore_task(migration_batch: MigrationBatch, task: Task, undoes: Migration
         tokens=[token_fields_for_event(token) for token in changed],
         count=counted,
     )
+    _close_escalations_of_migration(migration_batch, task, undoes)
     for back in backs:
         back.undo_with_events()
     decision_application.merge_joins_that_are_ready(batch, task, migration_batch.actor, WHY)
 
 
+def _close_escalations_of_migration(
+    migration_batch: MigrationBatch, task: Task, undoes: MigrationEntry
+) -> None:
+    """Close what the decisions of the migration escalated: the version that asked for it is left again."""
+    opened = {event.data.get("escalation") for event in _own_events_of_migration(undoes)}
+    for escalation in escalations.open_escalations_of_task(task):
+        if str(escalation.pk) in opened:
+            escalations.close_escalation_and_release(
+                migration_batch.batch,
+                task,
+                escalation,
+                Escalation.How.GO_ON,
+                migration_batch.actor,
+                answer=UNDONE,
+            )
+
+
+def _own_events_of_migration(undoes: MigrationEntry) -> list[Event]:
+    """Return what the migration's own moves told, the latest first."""
+    events = Event.objects.filter(task=undoes.task_id, seq__lte=undoes.seq).order_by("-seq")
+    # Back to the event of the migration itself: what is before it was not its doing.
+    return list(takewhile(lambda event: event.kind != "task.migrated", events.iterator()))
+
+
 def _counts_to_undo(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
     """The edges, rules and failures that the migration's own moves counted. (Visits are jobs, and jobs stay.)"""
-    events = Event.objects.filter(task=undoes.task_id, seq__lte=undoes.seq).order_by("-seq")
     counted: dict[str, Counter[str]] = {name: Counter() for name in ("edges", "rules", "failures")}
-    for event in events:
-        if event.kind == "task.migrated":
-            # Back to the event of the migration itself: what is before it was not its doing.
-            break
+    for event in _own_events_of_migration(undoes):
         for name, total in counted.items():
             total.update(event.data.get("count", {}).get(name, {}))
     return {name: {key: -n for key, n in total.items()} for name, total in counted.items()}

@@ -185,11 +185,15 @@ def _blocking_stay_or_none(
     if branch_values and line.policy.contradiction == "escalate":
         keys = sorted({key for values in branch_values.values() for key in values})
         return Stay("held", {"trigger": CONTRADICTION, "keys": keys, "values": branch_values})
+    message = forbidden_parallel_message_or_empty(line, merge.station, other_stations)
+    return Stay("stuck", {"message": message}, FORBIDDEN) if message else None
+
+
+def forbidden_parallel_message_or_empty(line: ParsedLine, station: str, other_stations: Sequence[str]) -> str:
+    """Say beside which of these the station must not run (law §7)."""
     pairs = [set(pair) for pair in line.forbidden_parallel]
-    other = next((other for other in other_stations if {merge.station, other} in pairs), None)
-    if other is None:
-        return None
-    return Stay("stuck", {"message": f"{merge.station} and {other} must never run in parallel."}, FORBIDDEN)
+    other = next((other for other in other_stations if {station, other} in pairs), "")
+    return f"{station} and {other} must never run in parallel." if other else ""
 
 
 def gate_that_rejected_same_content_or_empty(
