@@ -176,6 +176,21 @@ def test_a_pause_of_a_station_stops_the_clock_of_what_is_escalated_there(
     assert find_violations() == []
 
 
+def test_nothing_is_released_into_a_pause(world: World) -> None:
+    by_hand = world.line(stations=[station("build", kind="manual")])
+    task = world.start(by_hand, depends_on=[world.start(line(world, "other")).name])
+    scope = PauseScope(task.project, task.line, "build")
+    # Its turn has not come, and who releases the task is faster
+    made, token = engine.pause(scope, user=world.operator), world.token(task)
+    engine.release(token.pk, user=world.operator, token_version=token.version)
+    assert (world.status(task), world.token(task).wait["paused"]) == ("held", made.pk)
+    timers.run_due_timers_and_triggers()
+    assert "then" not in world.token(task).wait
+    resume(world, scope)
+    assert world.status(task) == "running"
+    assert find_violations() == []
+
+
 @pytest.mark.parametrize("which", ["project", "station"])
 def test_work_of_a_person_is_not_late_by_a_pause(world: World, which: str) -> None:
     build = station("build", kind="manual", limits={"expected": "1h"})

@@ -76,8 +76,11 @@ def release_matching_holds(
     left = [wait for wait in waits if not over(wait)]
     if job is None or token.status != Status.HELD or len(left) == len(waits):
         return
-    # law §8: while a circle is open nothing of its tasks begins that something else held when it was found
-    left = left or [hold_until_circle_is_resolved(pk) for pk in batch.circles.get(task.pk, ())]
+    # law §8, §17: nothing begins that something else held when its circle was found, or when it was paused
+    left = left or [
+        *(hold_until_circle_is_resolved(pk) for pk in batch.circles.get(task.pk, ())),
+        *(pause.hold_by_this_pause for pause in batch.pauses_in_force_at(task.pk, token.station)),
+    ]
     if feedback:
         job.feedback = feedback
         # A batch does not write this column of a job that was there before.

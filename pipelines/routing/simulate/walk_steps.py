@@ -20,7 +20,11 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.decide.station_facts import tree_left_by_visit_or_none
 from pipelines.routing.decide.steps.gates import RANK
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
-from pipelines.routing.decide.transitions import CANCELLED, escalation_feedback_or_none
+from pipelines.routing.decide.transitions import (
+    CANCELLED,
+    escalation_feedback_or_none,
+    forbidden_parallel_message_or_empty,
+)
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.simulate import walk_escalations
@@ -99,13 +103,23 @@ def _apply_resolution(
         raise StepRefused(f"{route} is no station to which {position.station} may be sent: {known}")
     feedback = escalation_feedback_or_none(word, reason, position.asked is not None)
     if feedback is not None:
-        return with_all_joins_decided(
-            line, rerun_station(line, walk, position_index, feedback, route if word == "route" else "")
-        )
+        target = route if word == "route" else ""
+        _refuse_work_beside_forbidden(line, walk, position_index, target)
+        return with_all_joins_decided(line, rerun_station(line, walk, position_index, feedback, target))
     situation = refreshed_situation(line, walk, position_index)
     if isinstance(decide_again(line, situation), Escalate):
         raise StepRefused("the same would be escalated again: run the station again, send it on, or cancel")
     return apply_decision(line, walk, position_index, situation)
+
+
+def _refuse_work_beside_forbidden(
+    line: ParsedLine, walk: SimulatedTask, index: int, target: str = ""
+) -> None:
+    """Refuse to begin by hand what must never run in parallel with where another branch stands (law §17)."""
+    station = target or walk.positions[index].station
+    message = forbidden_parallel_message_or_empty(line, station, walk.other_stations(index))
+    if message:
+        raise StepRefused(message)
 
 
 def _chosen_values(position: SimulatedPosition, route: str) -> dict[str, Any]:
@@ -293,6 +307,7 @@ def _take_retry(line: ParsedLine, walk: SimulatedTask, index: int, step: Scenari
     _require_status(position, RETRIED, "a retry")
     if "paused_by" in position.wait:
         raise StepRefused(f"{_status_text(position)}: its work is held until somebody resolves that")
+    _refuse_work_beside_forbidden(line, walk, index)
     return rerun_station(line, walk, index, position.feedback)
 
 

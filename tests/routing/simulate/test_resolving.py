@@ -226,3 +226,20 @@ def test_a_task_that_is_cancelled_is_cancelled_also_behind_a_branch_that_failed(
     result = walked(of, *steps)
     assert result.walk is not None
     assert (result.walk.status, result.walk.end) == ("cancelled", "cancelled")
+
+
+def test_nothing_is_run_again_beside_what_it_must_never_run_with() -> None:
+    """As the engine refuses it (law §17)."""
+    forked = line(
+        {"rules": [{"id": "fork", "to": ["b", "c", "d"]}]},
+        {"rules": [{"id": "b-on", "to": "e"}]},
+        {"rules": [{"id": "c-on", "to": "e"}]},
+        {"rules": [{"id": "d-on", "to": "completed"}]},
+        {"join": {"wait_for": ["b", "c"]}, "rules": [{"id": "e-on", "to": "completed"}]},
+        forbidden_parallel=[["d", "e"]],
+    )
+    joined, again = (OK, {"at": "b", **OK}, {"at": "c", **OK}), {"at": "e", "retry": True}
+    refused = walked(forked, *joined, again)
+    assert "e and d must never run in parallel." in messages(refused)[0]
+    gone = walked(forked, *joined, {"at": "d", **OK}, again, OK, expect={"end": "completed"})
+    assert gone.holds, messages(gone)
