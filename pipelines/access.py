@@ -18,7 +18,7 @@ from pipelines.errors import Forbidden, NotFound
 from pipelines.models import ApiToken, Line, LineVersion, Membership, Owner, Project, Role, Task, User
 from pipelines.models.people import included_roles, roles_granting
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
-from pipelines.models.tasks import with_display_status
+from pipelines.models.tasks import tasks_with_display_status
 
 Who: TypeAlias = User | ApiToken | AnonymousUser
 READERS = "_membership_of_reader"
@@ -315,7 +315,7 @@ def _lines_by_key(project: Any, key: Any) -> QuerySet[Line]:
 
 @compiled(project=BigIntegerField(), number=BigIntegerField())
 def _tasks_by_number(project: Any, number: Any) -> QuerySet[Task]:
-    tasks = with_display_status(Task.objects.filter(project=project, number=number))
+    tasks = tasks_with_display_status(Task.objects.filter(project=project, number=number))
     return tasks.select_related("line", "pinned", "requester", "follows")
 
 

@@ -27,7 +27,7 @@ from reviews.mail.notices import (
 )
 from reviews.mail.review_mail import compose_mail
 from reviews.models import Digest, Mail, Notice, Notification, Posted
-from reviews.notifications.notification_queries import with_task_and_project_loaded
+from reviews.notifications.notification_queries import notifications_with_task_and_project
 from reviews.notifications.recipients import members_by_project_and_address
 
 # A pool of its own: the loop's default one is small and shared, and a slow mail server must starve nothing.
@@ -144,7 +144,7 @@ def deliver_notice(notice_id: int) -> None:
 def deliver_notification(notification_id: int) -> None:
     """Like `send`, for a notification; skipped if its reader has left the project."""
     _deliver_row(
-        with_task_and_project_loaded(Notification.objects.select_related("user")),
+        notifications_with_task_and_project(Notification.objects.select_related("user")),
         notification_id,
         notification_mail_or_none,
     )

@@ -102,7 +102,7 @@ def load_database(path: Path, *, replace: bool) -> None:
         assert process.stdin is not None
         try:
             process.stdin.write(EMPTY_SCHEMA if replace else b"")
-            process.stdin.writelines(lines if server_knows else _without_newer_settings(lines))
+            process.stdin.writelines(lines if server_knows else _lines_without_newer_settings(lines))
             process.stdin.close()
         except BrokenPipeError:
             pass  # psql has said why
@@ -111,7 +111,7 @@ def load_database(path: Path, *, replace: bool) -> None:
         raise _program_failure("psql", errors.read_bytes())
 
 
-def _without_newer_settings(lines: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+def _lines_without_newer_settings(lines: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     return (line for line in lines if not line.startswith(NEWER_SETTING))
 
 

@@ -35,7 +35,7 @@ class BranchOut(BaseModel):
 
 
 @router.get(HERE, response=BranchOut, summary="The branch of a task")
-def show(request: Request, task: Task) -> BranchOut:
+def show_branch(request: Request, task: Task) -> BranchOut:
     """409 where no station has worked in a repository yet."""
     branch = _get_branch_or_conflict(task)
     return BranchOut(
@@ -50,7 +50,7 @@ def show(request: Request, task: Task) -> BranchOut:
 
 
 @router.get(HERE + "/bundle", response={200: None}, summary="Its commits, as a git bundle")
-def bundle(request: Request, task: Task) -> FileResponse:
+def download_branch_bundle(request: Request, task: Task) -> FileResponse:
     """Return the bundle for `git fetch <file> <branch>` in a clone that has `base`. 409 where nothing was
     committed, or beyond 64 MB."""
     branch, packs = _get_branch_or_conflict(task), pack_bytes_by_name(task)

@@ -131,7 +131,7 @@ class BulkCommandOut(BaseModel):
 
 
 @router.post(BULK, response={201: BulkCommandOut}, summary="Plan a command for many tasks")
-def create(request: Request, payload: BulkCommandIn) -> BulkCommandOut:
+def create_bulk_command(request: Request, payload: BulkCommandIn) -> BulkCommandOut:
     """Nothing happens to a task before the command is started. A runner plans it in the background; ask again until its
     `state` is planned."""
     user = require_person(request.auth)
@@ -143,7 +143,7 @@ def create(request: Request, payload: BulkCommandIn) -> BulkCommandOut:
 
 
 @router.get(BULK, response=list[BulkCommandOut], summary="List your commands for many tasks, newest first")
-def index(request: Request) -> list[BulkCommandOut]:
+def list_bulk_commands(request: Request) -> list[BulkCommandOut]:
     """The newest 50, without their tasks."""
     user = require_person(request.auth)
     rows = bulk_commands.readable_bulk_commands(request.auth, user, LISTED)
@@ -151,13 +151,13 @@ def index(request: Request) -> list[BulkCommandOut]:
 
 
 @router.get(BULK + "/{bulk}", response=BulkCommandOut, summary="Look at a command for many tasks")
-def show(request: Request, bulk: UUID) -> BulkCommandOut:
+def show_bulk_command(request: Request, bulk: UUID) -> BulkCommandOut:
     """Its plan, how far it is, and what became of each task; kept for 90 days."""
     return _command_out(request, bulk)
 
 
 @router.post(BULK + "/{bulk}/start", response=BulkCommandOut, summary="Start what was planned")
-def start(request: Request, bulk: UUID) -> BulkCommandOut:
+def start_bulk_command(request: Request, bulk: UUID) -> BulkCommandOut:
     """Begins with what was planned: each task by a command of its own, in the background. One that somebody else
     moved since the plan is refused."""
     command = bulk_commands.get_bulk_command(request.auth, require_person(request.auth), bulk)
@@ -166,7 +166,7 @@ def start(request: Request, bulk: UUID) -> BulkCommandOut:
 
 
 @router.post(BULK + "/{bulk}/stop", response=BulkCommandOut, summary="Stop a command for many tasks")
-def stop(request: Request, bulk: UUID) -> BulkCommandOut:
+def stop_bulk_command(request: Request, bulk: UUID) -> BulkCommandOut:
     """Does no more of it; what is done stays done."""
     command = bulk_commands.get_bulk_command(request.auth, require_person(request.auth), bulk)
     bulk_commands.stop_bulk_command(command, request.auth)

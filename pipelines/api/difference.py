@@ -70,7 +70,7 @@ class DocumentChangeOut(BaseModel):
 
 
 @router.get(CHANGES, response=list[DocumentChangeOut], summary="What differs between two documents")
-def changes(
+def list_document_changes(
     request: Request,
     line: Line,
     before: str = Query("live", alias="from"),
@@ -89,7 +89,7 @@ def changes(
 
 @router.get(PATH, response=DifferenceOut, summary="Routing changes")
 @costly_operation
-def difference(
+def routing_difference_of_versions(
     request: Request,
     line: Line,
     before: str = Query("live", alias="from"),
@@ -130,7 +130,7 @@ class PictureOut(BaseModel):
     url_name="line-picture",
     summary="What differs, as a picture",
 )
-def picture(
+def picture_of_changes(
     request: Request,
     line: Line,
     before: str = Query("", alias="from"),

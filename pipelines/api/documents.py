@@ -67,7 +67,9 @@ class DocumentOut(BaseModel):
     url_name="project-import",
 )
 @action_required("design")
-def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[str, Any]]:
+def read_document_without_storing(
+    request: Request, project: Project, payload: FilesIn
+) -> Status[dict[str, Any]]:
     """200: nothing was stored. 400: it cannot be read, with each problem's file, line, column and path. 409: the key is
     taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
     # Not `in_turn`: whether it saves stands in the body

@@ -53,7 +53,7 @@ class DrawingOut(BaseModel):
     LINE + "/drawing", response=DrawingOut, summary="The drawing of a version, as SVG and as geometry"
 )
 @costly_operation
-def drawing(request: Request, line: Line, version: str = "") -> dict[str, Any]:
+def drawing_of_line(request: Request, line: Line, version: str = "") -> dict[str, Any]:
     """`version`: a number or `draft`; the live one, or the draft where nothing is live. 400: the draft is no line yet.
     409: it is not drawn yet, which is told with what to do."""
     if version == "draft" or (not version and line.live is None):
@@ -133,7 +133,7 @@ class DrawingIn(StrictBody):
 )
 @action_required("design")
 @saving_in_turn
-def hand_over(request: Request, project: Project, drawing: str, payload: DrawingIn) -> None:
+def store_drawing_made_by_page(request: Request, project: Project, drawing: str, payload: DrawingIn) -> None:
     """`drawing`: the digest under which a page asked for it. 400: it is not the drawing of this line, with what is
     missing or too much. 404: no page asked for it. 409: it is drawn, or the server draws by itself."""
     try:

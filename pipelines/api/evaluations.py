@@ -99,7 +99,7 @@ def list_evaluations(request: Request, line: Line) -> list[EvaluationOut]:
 @router.post(PATH, response={201: EvaluationResultOut}, summary="Give past tasks to a station again")
 @action_required("publish")
 @costly_operation
-def start(request: Request, line: Line, payload: EvaluationIn) -> EvaluationResultOut:
+def start_evaluation(request: Request, line: Line, payload: EvaluationIn) -> EvaluationResultOut:
     """Its runs go one after another on the workers beside the database. No task has any part in them. 409: another one
     of the line is still running, or no worker could run it."""
     evaluation = evaluations.start_evaluation(
@@ -118,13 +118,13 @@ def start(request: Request, line: Line, payload: EvaluationIn) -> EvaluationResu
 
 
 @router.get(PATH + "/{evaluation}", response=EvaluationResultOut, summary="Results of an evaluation")
-def read(request: Request, line: Line, evaluation: int) -> EvaluationResultOut:
+def read_evaluation(request: Request, line: Line, evaluation: int) -> EvaluationResultOut:
     return _result_out(evaluations.get_evaluation(line, _storable_id_or_zero(evaluation)))
 
 
 @router.post(PATH + "/{evaluation}/stop", response=EvaluationResultOut, summary="Stop an evaluation")
 @action_required("publish")
-def stop(request: Request, line: Line, evaluation: int) -> EvaluationResultOut:
+def stop_evaluation(request: Request, line: Line, evaluation: int) -> EvaluationResultOut:
     user = require_person(request.auth)
     return _result_out(evaluations.stop_evaluation(line, user, _storable_id_or_zero(evaluation)))
 

@@ -39,7 +39,7 @@ class TaskReferenceOut(BaseModel):
 
 
 @router.get("/lines", response={200: list[PlacedLineOut], **ERRORS}, summary="All lines", tags=["lines"])
-def lines(request: Request) -> list[PlacedLineOut]:
+def list_lines_of_all_projects(request: Request) -> list[PlacedLineOut]:
     """List the lines of all projects that the caller may look at and that are not archived."""
     # To see a project is not enough: a token may lack the scope to look at it
     project_ids = [
@@ -61,7 +61,9 @@ def lines(request: Request) -> list[PlacedLineOut]:
     response={200: list[TaskReferenceOut], **ERRORS},
     summary="Tasks whose number begins so",
 )
-def tasks(request: Request, begins: str = "", limit: int = 50) -> list[TaskReferenceOut]:
+def list_tasks_whose_number_begins(
+    request: Request, begins: str = "", limit: int = 50
+) -> list[TaskReferenceOut]:
     """List the tasks of all projects that the caller may look at; the newest first, at most 200."""
     condition = Q()
     projects = [
@@ -94,7 +96,7 @@ def tasks(request: Request, begins: str = "", limit: int = 50) -> list[TaskRefer
     response={200: TaskOut, **dict.fromkeys((401, 403, 404, 409), ProblemOut)},
     summary="A task by its number alone",
 )
-def task(request: Request, task: str, owner: str = "") -> TaskOut:
+def show_task_by_number(request: Request, task: str, owner: str = "") -> TaskOut:
     """409: projects of several owners have this key; `owner` says which."""
     return task_out(task_by_number(request.auth, task, owner))
 

@@ -31,7 +31,7 @@ class FileOut(BaseModel):
     url_name="file-upload",
 )
 @action_required("submit")
-def upload(
+def upload_input_file(
     request: Request,
     project: Project,
     file: UploadedFile | None = File(None),  # noqa: B008

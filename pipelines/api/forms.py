@@ -57,7 +57,9 @@ class FormOut(BaseModel):
     exclude_unset=True,
     summary="What was typed into a form of the editor",
 )
-def form(request: Request, owner: str, project: str, line: str, what: str, payload: FormIn) -> FormOut:
+def edit_form_of_part(
+    request: Request, owner: str, project: str, line: str, what: str, payload: FormIn
+) -> FormOut:
     """Return the form of `what`: line, station, rule, gate, … With `save` in it the request needs what saving
     needs."""
     line_row = access.line_of_visible_project_by_keys(request.auth, owner, project, line)

@@ -31,7 +31,7 @@ class FigureOut(BaseModel):
     response=list[FigureOut],
     summary="How a project does",
 )
-def health(request: Request, project: Project, line: str = "") -> list[FigureOut]:
+def health_figures_of_project(request: Request, project: Project, line: str = "") -> list[FigureOut]:
     """Return the figures of all lines, or of the one named."""
     return [
         FigureOut(

@@ -85,7 +85,7 @@ def starters(request: Request, line: Line) -> list[dict[str, Any]]:
 )
 @action_required("design")
 @costly_operation
-def read(request: Request, line: Line, payload: ImportIn) -> dict[str, Any]:
+def convert_document_for_draft(request: Request, line: Line, payload: ImportIn) -> dict[str, Any]:
     """Nothing is stored: save the document if it is wanted. 400: it cannot be drawn at all, with its problems by line
     and column."""
     return _starter_document(line, payload) if payload.starter else _imported_document(line, payload)

@@ -61,7 +61,7 @@ class DuplicateIn(StrictBody):
 
 @router.patch(LINE, response=LineOut, summary="Rename, limit, archive or restore a line")
 @action_required("design")
-def change(request: Request, line: Line, payload: LineChange) -> LineOut:
+def archive_or_restore_line(request: Request, line: Line, payload: LineChange) -> LineOut:
     """An archived line takes no tasks; those that run go on."""
     by = require_person(request.auth)
     if payload.name is not None:
@@ -93,7 +93,7 @@ def duplicate(request: Request, line: Line, payload: DuplicateIn) -> LineOut:
 
 
 @router.get(LINE + "/document", response={200: None}, summary="The live document, as YAML")
-def document(request: Request, line: Line, version: int | None = None) -> HttpResponse:
+def download_line_document(request: Request, line: Line, version: int | None = None) -> HttpResponse:
     """The document of the live version, or of the one with this number."""
     line_version = line.live if version is None else access.version_of_permitted_line(line, version)
     if line_version is None:

@@ -32,7 +32,7 @@ class LogOut(BaseModel):
     response=LogOut,
     summary="The log of a station visit",
 )
-def log(
+def read_log_of_visit(
     request: Request,
     task: Task,
     visit: int,

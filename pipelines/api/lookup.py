@@ -115,11 +115,11 @@ def _wrap_operation(view: Callable[..., Any], status: int | None) -> Callable[..
         return answer if status is None or isinstance(answer, HttpResponseBase) else Status(status, answer)
 
     # Ninja reads the parameters of an operation from its signature.
-    operation.__signature__ = _with_address_keys(signature(view), hints, subject, keys)  # type: ignore[attr-defined]
+    operation.__signature__ = _signature_with_address_keys(signature(view), hints, subject, keys)  # type: ignore[attr-defined]
     return operation
 
 
-def _with_address_keys(
+def _signature_with_address_keys(
     view: Signature, hints: dict[str, Any], subject: str, keys: tuple[str, ...]
 ) -> Signature:
     """The same with the keys in the place of what they name."""

@@ -32,7 +32,7 @@ class MatchesIn(StrictBody):
     summary="How many recorded outcomes the rules of a station match",
 )
 @costly_operation
-def matches(request: Request, line: Line, payload: MatchesIn) -> StationMatches:
+def count_recorded_matches(request: Request, line: Line, payload: MatchesIn) -> StationMatches:
     """Return the matches of each condition by itself, whatever the rules before it decide. Nothing is stored."""
     payloads.checked_digest(payload.document, "document")
     drawn = read_line(payload.document, keep_faulty_rules=True)

@@ -73,7 +73,7 @@ class MomentOut(BaseModel):
 
 @router.get(TASK + "/moment", response=MomentOut, summary="Look at a task as it was")
 @costly_operation
-def moment(request: Request, task: Task, at: EventNumber | None = None) -> MomentOut:
+def show_task_at_moment(request: Request, task: Task, at: EventNumber | None = None) -> MomentOut:
     """Return the task as it was right after the event number `at`, now where that is left out: folded from its events,
     so that it is what anybody saw then."""
     view = TaskView(task, timezone.now())

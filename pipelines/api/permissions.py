@@ -45,7 +45,7 @@ class PermissionAnswerIn(StrictBody):
 
 
 @router.get(TASK + "/permissions", response=list[PermissionOut], summary="Calls that agents asked about")
-def permissions(request: Request, task: Task) -> list[PermissionOut]:
+def list_permission_requests(request: Request, task: Task) -> list[PermissionOut]:
     """List what agents of this task asked to call, the latest 200, newest first."""
     rows = (
         ToolPermission.objects.filter(task=task).select_related("job", "answered_by").order_by("-pk")[:MOST]

@@ -221,7 +221,7 @@ HAND_OVER = PositionCommand(
 
 @router.post(TASK + "/complete", response=TaskOut, summary="Complete a manual station")
 @action_required("operate")
-def complete(
+def complete_manual_station(
     request: Request,
     task: Task,
     payload: CompleteIn,
@@ -233,7 +233,7 @@ def complete(
 
 @router.post(TASK + "/answer", response=TaskOut, summary="Answer a question")
 @action_required("operate")
-def answer(
+def answer_question_of_position(
     request: Request,
     task: Task,
     payload: AnswerIn,
@@ -246,7 +246,7 @@ def answer(
 
 @router.post(TASK + "/hold", response=TaskOut, summary="Hold a task")
 @action_required("operate")
-def hold(
+def hold_position(
     request: Request,
     task: Task,
     payload: HoldIn,
@@ -258,7 +258,7 @@ def hold(
 
 @router.post(TASK + "/move", response=TaskOut, summary="Move a task by hand")
 @action_required("operate")
-def move(
+def move_position(
     request: Request,
     task: Task,
     payload: MoveIn,
@@ -300,7 +300,7 @@ def plan_move(request: Request, task: Task, payload: MoveIn) -> MovePlanOut:
 
 @router.post(TASK + "/release", response=TaskOut, summary="Release a task")
 @action_required("operate")
-def release(
+def release_position(
     request: Request,
     task: Task,
     payload: ReleaseIn,
@@ -312,7 +312,7 @@ def release(
 
 @router.post(TASK + "/metadata", response=TaskOut, summary="Supply metadata")
 @action_required("operate")
-def supply(
+def supply_missing_metadata(
     request: Request,
     task: Task,
     payload: MetadataIn,
@@ -325,7 +325,7 @@ def supply(
 
 @router.post(TASK + "/handoff", response=TaskOut, summary="Add a handoff document")
 @action_required("operate")
-def hand_over(
+def store_missing_handoff(
     request: Request,
     task: Task,
     payload: HandoffIn,

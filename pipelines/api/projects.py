@@ -150,7 +150,7 @@ def show(request: Request, project: Project) -> ProjectOut:
 
 
 @router.get(PROJECT + "/quotas", response=list[QuotaOut], summary="Quotas of a project")
-def quotas(request: Request, project: Project) -> list[QuotaOut]:
+def list_quota_uses(request: Request, project: Project) -> list[QuotaOut]:
     """List the use of each, today and this month as UTC has them. A start beyond one is refused (409)."""
     return [
         QuotaOut(

@@ -21,7 +21,7 @@ COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 @router.get(PROJECT + "/receipts/{commit}", response={200: None}, summary="The signed receipt of a commit")
-def receipt(request: Request, project: Project, commit: str) -> HttpResponse:
+def download_receipt(request: Request, project: Project, commit: str) -> HttpResponse:
     """An in-toto Statement in a DSSE envelope. 404: no task of the project delivered this commit."""
     change = find_landed_change_by_commit(project, commit) if COMMIT.fullmatch(commit) else None
     if change is None:
@@ -31,7 +31,7 @@ def receipt(request: Request, project: Project, commit: str) -> HttpResponse:
 
 @router.get(TASK + "/tombstone", response={200: None}, summary="The signed tombstone of a purged task")
 @answering_for_purged_tasks
-def tombstone(request: Request, task: Task) -> HttpResponse:
+def download_tombstone(request: Request, task: Task) -> HttpResponse:
     """An in-toto Statement in a DSSE envelope: the outcome of the task, and a digest of each of its events and
     receipts. 409: it is not purged."""
     if not task.is_purged:

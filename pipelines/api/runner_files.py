@@ -103,7 +103,7 @@ def list_missing_files(
 
 @router.put(JOB + "/files/{digest}", response={204: None}, url_name="runner-upload")
 @translates_errors
-def upload(
+def upload_file_or_part(
     request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
 ) -> None:
     """The bytes of one file, as they are, 8 MB at most; those of a larger one in parts, each by its own digest."""

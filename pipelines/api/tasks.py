@@ -21,7 +21,7 @@ from pipelines.api.lookup import (
 )
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
-from pipelines.models import ENDED, Line, Task, Token, with_display_status
+from pipelines.models import ENDED, Line, Task, Token, tasks_with_display_status
 from pipelines.models import Status as TaskStatus
 from pipelines.queries import versions
 from pipelines.queries.decision_trace import decision_trace
@@ -80,7 +80,7 @@ def index(
     limit: int = 50,
 ) -> list[TaskOut]:
     """List the tasks, at most 200 at a time; `before` is the number of the last one seen."""
-    tasks: QuerySet[Task] = with_display_status(Task.objects.filter(line=line)).select_related(
+    tasks: QuerySet[Task] = tasks_with_display_status(Task.objects.filter(line=line)).select_related(
         "project__owner", "line", "pinned", "follows"
     )
     tasks = tasks.prefetch_related("tokens", "gate_visits")
@@ -102,7 +102,7 @@ def show(request: Request, task: Task) -> TaskOut:
 
 @router.get(TASK + "/decisions", response=list[DecisionOut], summary="Why it is where it is")
 @costly_operation
-def decisions(request: Request, task: Task) -> list[DecisionOut]:
+def list_decisions(request: Request, task: Task) -> list[DecisionOut]:
     """Every decision with all that it read and each rule that it tried, oldest first."""
     # What rules saw is asked of them again: of a hundred decisions that costs as much as a lint.
     return [

@@ -89,7 +89,7 @@ def list_trial_choices(
 @router.post(ADDRESS, response=TrialOut, summary="Run one station by itself")
 @action_required("design")
 @costly_operation
-def start(request: Request, line: Line, payload: TrialIn) -> TrialOut:
+def start_trial(request: Request, line: Line, payload: TrialIn) -> TrialOut:
     """A worker runs it as it would for a task, for ten minutes at most, and no task has any part in it. 409: another
     one of yours is still going, or no worker could run it."""
     user = require_person(request.auth)
@@ -101,7 +101,7 @@ def start(request: Request, line: Line, payload: TrialIn) -> TrialOut:
 
 @router.get(ADDRESS + "/{trial}", response=TrialOut, summary="How it goes")
 @action_required("design")
-def read(
+def read_trial(
     request: Request,
     line: Line,
     trial: int,
@@ -116,7 +116,7 @@ def read(
 
 @router.post(ADDRESS + "/{trial}/cancel", response=TrialOut, summary="Cancel it")
 @action_required("design")
-def cancel(request: Request, line: Line, trial: int) -> TrialOut:
+def cancel_trial(request: Request, line: Line, trial: int) -> TrialOut:
     return _trial_out(
         trials.cancel_trial(line, require_person(request.auth), _id_or_zero_if_out_of_range(trial)), 0
     )

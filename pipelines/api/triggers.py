@@ -204,7 +204,7 @@ def rotate_trigger_secret(request: Request, line: Line, line_trigger: int, paylo
 @router.get(
     TRIGGER + "/deliveries", response=list[TriggerDeliveryOut], summary="What became of each occasion"
 )
-def deliveries(
+def list_trigger_deliveries(
     request: Request, line: Line, line_trigger: int, before: int = 0, limit: int = 50
 ) -> list[TriggerDeliveryOut]:
     """Newest first, at most 200 at a time; `before` is the id of the last one seen."""

@@ -50,7 +50,7 @@ class WalkIn(StrictBody):
 
 @router.post(LINE + "/walk", response=dict[str, Any], summary="Walk a document step by step")
 @costly_operation
-def walk(request: Request, line: Line, payload: WalkIn) -> dict[str, Any]:
+def walk_document(request: Request, line: Line, payload: WalkIn) -> dict[str, Any]:
     """The document is stored nowhere. 400: it is no line, or a step or a field of `form` is wrong, each with its
     place."""
     payloads.checked_digest(payload.document, "document")

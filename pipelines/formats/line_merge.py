@@ -156,7 +156,7 @@ def _merged_order_or_none(
     # Both added rules at one place: which comes first would decide which wins.
     if strict and set(_insertion_points(first, base, common)) & set(_insertion_points(second, base, common)):
         return None
-    return _with_inserted(first, second)
+    return _keys_with_inserted(first, second)
 
 
 def keys_among(keys: Sequence[str], among: set[str]) -> list[str]:
@@ -173,7 +173,7 @@ def _insertion_points(keys: Sequence[str], base: Sequence[str], common: set[str]
             yield before
 
 
-def _with_inserted(first: list[str], second: list[str]) -> list[str]:
+def _keys_with_inserted(first: list[str], second: list[str]) -> list[str]:
     """`first`, with what only `second` has behind what it stands behind there."""
     keys = list(first)
     for index, key in enumerate(second):

@@ -27,7 +27,7 @@ from pipelines.routing.simulate.scenario import MAX_SCENARIOS, read_scenario
 from pipelines.routing.simulate.scenario import ScenarioScript as Script
 from pipelines.routing.simulate.scenario_generation import GeneratedScenarios
 from pipelines.routing.simulate.scenario_generation import generate_scenarios as generated_for
-from pipelines.routing.simulate.scenario_keys import with_new_keys
+from pipelines.routing.simulate.scenario_keys import script_with_new_keys
 
 DRAFT, LIVE = "draft", "live"
 MAX_STEPS_AT_ONCE = 100_000
@@ -181,7 +181,7 @@ def rename_parts_in_scenarios(line: Line, rekeyed: Mapping[tuple[str, str], str]
     # Locked: a run that ends meanwhile writes what it showed into the same row
     for row in line.scenarios.select_for_update():
         script = read_scenario(row.document)
-        followed = with_new_keys(script, rekeyed)
+        followed = script_with_new_keys(script, rekeyed)
         if followed != script:
             row.document, row.runs = followed.to_dict(), {}
             changed.append(row)

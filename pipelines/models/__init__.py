@@ -69,7 +69,7 @@ from pipelines.models.tasks import (
     Token,
     overdue_condition,
     running_due_at_expression,
-    with_display_status,
+    tasks_with_display_status,
 )
 from pipelines.models.timers import Due
 from pipelines.models.triggers import Trigger, TriggerDelivery, WebhookAddress, WebhookSecret
@@ -181,5 +181,5 @@ __all__ = [
     "Worker",
     "overdue_condition",
     "running_due_at_expression",
-    "with_display_status",
+    "tasks_with_display_status",
 ]

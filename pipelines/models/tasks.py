@@ -218,12 +218,12 @@ class Task(Deadline):
 
     @cached_property
     def display_status(self) -> str:
-        """Status that pages and the API show. A list reads it with its rows, see `with_display_status`."""
+        """Status that pages and the API show. A list reads it with its rows, see `tasks_with_display_status`."""
         # Only these may be shown as another one, so that all others need no query
         if self.status not in (Status.RUNNING, Status.EVALUATING, Status.BLOCKED):
             return self.status
         status: str = (
-            with_display_status(Task.objects.filter(pk=self.pk))
+            tasks_with_display_status(Task.objects.filter(pk=self.pk))
             .values_list("display_status", flat=True)
             .get()
         )
@@ -325,7 +325,7 @@ class Token(models.Model):
         return self.status == Status.BLOCKED and "question" in self.wait and "evaluation" not in self.wait
 
 
-def with_display_status(rows: QuerySet[Task]) -> QuerySet[Any]:
+def tasks_with_display_status(rows: QuerySet[Task]) -> QuerySet[Any]:
     """Return the tasks with `display_status`: the status, but *waiting for input* where that comes first
     among the positions of the task."""
     by_hand = Task.objects.filter(pk=OuterRef("pk"), jobs__state="running", jobs__kind="manual")

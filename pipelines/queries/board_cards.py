@@ -21,7 +21,7 @@ from pipelines.queries.failure_causes import error_line_by_run
 from pipelines.queries.join_waits import join_wait_sentence_by_token
 from pipelines.queries.unanswered_questions import unanswered_sentence_by_token
 from pipelines.queries.usage import NOTHING, Spending, spending_by_task_id
-from pipelines.routing.decide.approval import with_extra_votes
+from pipelines.routing.decide.approval import approval_policy_with_extra_votes
 from pipelines.routing.decide.effects import is_move_barred_by_holds
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import ParsedLine, Station
@@ -209,7 +209,7 @@ def _fill_gate_fields(card: Card, visits: list[GateVisit], parsed: ParsedLine) -
     gate = parsed.gates_by_key.get(first.gate)
     card.gate, card.visit, card.due = first.gate, first, first.running_due_at
     card.since = first.opened_at
-    card.needed = with_extra_votes(gate.approval, first.producers).min_votes if gate else 1
+    card.needed = approval_policy_with_extra_votes(gate.approval, first.producers).min_votes if gate else 1
     card.expected = (card.due - first.opened_at).total_seconds() if card.due else None
 
 

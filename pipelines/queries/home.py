@@ -33,7 +33,7 @@ from pipelines.models import (
     Token,
     User,
     overdue_condition,
-    with_display_status,
+    tasks_with_display_status,
 )
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.ports.terms import SHIPPED
@@ -146,7 +146,7 @@ def _today_counts(visible_projects: Collection[Project], designed: Collection[in
 
 @compiled(projects=array_field(), since=DateTimeField())
 def _last_changed_tasks(projects: Any, since: Any) -> QuerySet[Task]:
-    tasks = with_display_status(Task.objects.filter(project__among=projects, changed_at__gte=since))
+    tasks = tasks_with_display_status(Task.objects.filter(project__among=projects, changed_at__gte=since))
     lines = ("line__draft", "line__draft_text", "line__draft_hands")
     return tasks.select_related("line").defer(*HEAVY, *lines).order_by("-changed_at", "-pk")[:NEWEST]
 
@@ -236,7 +236,7 @@ def open_tasks_requested_by(
 ) -> list[Task]:
     """Return the open tasks that this person requested, each with `is_late`. `excluded_ids`: of tasks listed
     elsewhere."""
-    tasks = with_display_status(
+    tasks = tasks_with_display_status(
         Task.objects.filter(project__in=list(projects), requester=user, ended_at__isnull=True)
     )
     rows = tasks.exclude(pk__in=excluded_ids).select_related("project__owner", "line").defer(*NOT_IN_A_STRIP)

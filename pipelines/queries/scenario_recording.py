@@ -151,7 +151,7 @@ def _recorded_steps(task: Task) -> Iterator[_RecordedStep]:
             )
             if event.trigger.startswith("facts:") and decision is None:
                 continue
-            yield _with_missing_requirements(
+            yield _step_with_missing_requirements(
                 replace(happened, decision=decision or decisions.get(_event_cause(event)))
             )
 
@@ -164,7 +164,7 @@ def _event_cause(event: Event) -> str:
     return event.trigger
 
 
-def _with_missing_requirements(happened: _RecordedStep) -> _RecordedStep:
+def _step_with_missing_requirements(happened: _RecordedStep) -> _RecordedStep:
     """Return what happened, with what was missing then, as far as a walk does not see it for itself."""
     if (
         happened.step is None

@@ -39,7 +39,7 @@ from pipelines.queries.positions import PositionView
 from pipelines.queries.unanswered_questions import unanswered_sentence_by_token
 from pipelines.queries.unclaimable_jobs import unclaimed_sentence_by_token_id
 from pipelines.queries.usage import Spending
-from pipelines.routing.decide.approval import with_extra_votes
+from pipelines.routing.decide.approval import approval_policy_with_extra_votes
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.sentences.waits import ProblemAndRemedy, wait_sentence_or_none
@@ -237,7 +237,7 @@ class TaskView:
         words = {
             "gate": gate_name(self.line, visit.gate),
             "n": self._approvals[visit.pk],
-            "m": with_extra_votes(gate.approval, visit.producers).min_votes if gate else 1,
+            "m": approval_policy_with_extra_votes(gate.approval, visit.producers).min_votes if gate else 1,
         }
         if words["m"] == 1:
             return "{gate}, needs 1 approval".format(**words)

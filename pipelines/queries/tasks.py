@@ -20,7 +20,7 @@ from pipelines.models import (
     Status,
     Task,
     User,
-    with_display_status,
+    tasks_with_display_status,
 )
 from pipelines.models.plumbing.compiled_queries import array_field, compiled
 from pipelines.queries.dates import EVER, DateRange
@@ -102,7 +102,7 @@ class BoundedPaginator(Paginator):
     def page(self, number: int | str) -> Page:
         """Its rows with the status that is shown, which is looked up for no other row."""
         page = super().page(number)
-        page.object_list = list(with_display_status(self.rows(page.object_list)))
+        page.object_list = list(tasks_with_display_status(self.rows(page.object_list)))
         return page
 
     def rows(self, part: Any) -> QuerySet[Task]:
@@ -169,7 +169,7 @@ def narrowed_tasks(rows: QuerySet[Task], search: TaskFilter, user: User) -> Quer
         display_statuses = WAITING if search.status == "waiting" else (search.status,)
         rows = rows.filter(status__in=OF_STATUS.get(search.status, display_statuses))
         # The shown status is worked out only of tasks that an index has found by the stored one.
-        rows = with_display_status(rows).filter(Q(display_status__in=display_statuses))
+        rows = tasks_with_display_status(rows).filter(Q(display_status__in=display_statuses))
     if search.priority:
         rows = rows.filter(priority=search.priority)
     if search.late:
@@ -202,7 +202,7 @@ def _line_ids(projects: Any) -> QuerySet[Line, int]:
 
 @compiled(lines=array_field())
 def _display_status_counts(lines: Any) -> QuerySet[Task, tuple[int, str, int]]:
-    rows = with_display_status(Task.objects.filter(line__among=lines, status__in=UNLIKE)).order_by()
+    rows = tasks_with_display_status(Task.objects.filter(line__among=lines, status__in=UNLIKE)).order_by()
     return rows.values_list("line", "display_status").annotate(n=Count("pk"))
 
 

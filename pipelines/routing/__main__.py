@@ -39,7 +39,7 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem
 from pipelines.routing.document.preconditions import AGENT
 from pipelines.routing.document.publishable import publishing_problems
-from pipelines.routing.simulate.report import generation_report, run_and_report_scenarios
+from pipelines.routing.simulate.report import generation_report_text, run_and_report_scenarios
 from pipelines.routing.simulate.scenario_generation import generate_scenarios
 
 MAX_LINE = 64 * 1024 * 1024
@@ -152,7 +152,7 @@ def _generate_command(options: argparse.Namespace) -> int:
         native.read_text(read_file_or_stdin(options.line), keep_faulty_rules=True, exact=True)
     )
     print(escape_hidden_json(scenario_texts.dumps(generated.scenarios)), end="", flush=True)
-    print(escape_hidden_json(generation_report(generated)), file=sys.stderr)
+    print(escape_hidden_json(generation_report_text(generated)), file=sys.stderr)
     return 0
 
 
@@ -269,14 +269,14 @@ def _input_lines(source: BinaryIO) -> Iterator[bytes]:
 
 
 def lint_report(examination: Examination, *, as_json: bool = False) -> str:
-    return _as_json(examination) if as_json else _as_text(examination)
+    return _as_json(examination) if as_json else _examination_text(examination)
 
 
 def _as_json(examination: Examination) -> str:
     return jsontext.dumps(examination.to_dict(), indent=2)
 
 
-def _as_text(examination: Examination) -> str:
+def _examination_text(examination: Examination) -> str:
     total = ", ".join(f"{count} {severity}" for severity, count in examination.counts().items() if count)
     return "\n".join([*map(_finding_text, examination.findings), total or "Nothing found."])
 

@@ -152,7 +152,7 @@ def main() -> None:
             ]
             found = text_diff_or_none(sides[0], sides[1])
             if found:
-                added, removed = added + found.added, removed + found.removed
+                added, removed = added + found.added_line_count, removed + found.removed_line_count
         counts.append(time.perf_counter() - began)
         began = time.perf_counter()
         one = next(each for each in changes if each.old and each.new and each.change == "modified")

@@ -26,9 +26,9 @@ from dulwich.repo import Repo
 
 from pipelines.work.git import checkout, trees
 from pipelines.work.git.lfs.large_files import CONFIG
-from pipelines.work.git.lfs.pointers import Pointer, tree_pointers
+from pipelines.work.git.lfs.pointers import Pointer, lfs_pointers_by_path
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.git.submodules.modules import MODULES, pinned_commit_by_path, tree_modules
+from pipelines.work.git.submodules.modules import MODULES, pinned_commit_by_path, submodules_of_tree
 from pipelines.work.outgoing.authorities import SETTING, configured_authorities, set_trusted_authorities
 from tests.outgoing.authority import company_authority
 from tests.work.large.conftest import TOKEN, Visits
@@ -73,7 +73,7 @@ def worked_on(folder: Path, place: Path, by_name: dict[str, Path], host: GitHost
     with closing(Repo(str(folder / "host" / f"{name}.git"))) as repo:
         check_files(repo, ready.files, workspace, host)
         (workspace / "added-by-a-task.txt").write_text("one line\n")
-        large = tree_pointers(repo.object_store, ready.files)
+        large = lfs_pointers_by_path(repo.object_store, ready.files)
     for path in list(large)[:1]:
         (workspace / path).write_bytes(b"another content of a large file\n" * 99)
     visits.end(ready, workspace)
@@ -84,7 +84,9 @@ def worked_on(folder: Path, place: Path, by_name: dict[str, Path], host: GitHost
         assert isinstance(head, Commit) and head.tree.decode() == landed.tree == visits.state.tree
         after = trees.leaf_by_path_of_tree(repo.object_store, head.tree)
         missing = [
-            p for p, one in tree_pointers(repo.object_store, after).items() if one.oid not in host.objects
+            p
+            for p, one in lfs_pointers_by_path(repo.object_store, after).items()
+            if one.oid not in host.objects
         ]
         assert not missing, missing
         assert pinned_commit_by_path(after) == pinned_commit_by_path(ready.files)
@@ -98,7 +100,10 @@ def serve(target: Path, place: Path, by_name: dict[str, Path], host: GitHost) ->
         head = source[source.head()]
         assert isinstance(head, Commit)
         files = dict(present_files(source, head))
-        pins, modules = pinned_commit_by_path(files), tree_modules(old, files) if MODULES in files else {}
+        pins, modules = (
+            pinned_commit_by_path(files),
+            submodules_of_tree(old, files) if MODULES in files else {},
+        )
         for path in pins:
             # Where nobody has the submodule, it is taken out
             if path not in modules or not serve_submodule(
@@ -110,7 +115,7 @@ def serve(target: Path, place: Path, by_name: dict[str, Path], host: GitHost) ->
         for _path, (mode, sha) in files.items():
             if mode != trees.SUBMODULE:
                 store.add_object(old[sha])
-        large = tree_pointers(store, files)
+        large = lfs_pointers_by_path(store, files)
         for path, pointer in large.items():
             content = random.Random(path).randbytes(min(pointer.size, MOST_MADE_UP))
             oid = sha256(content).hexdigest()
@@ -167,7 +172,7 @@ def added(repo: Repo, data: bytes) -> ObjectID:
 
 def check_files(repo: Repo, files: dict[str, trees.Leaf], workspace: Path, host: GitHost) -> None:
     """Check that a station finds each file, the content of each large one, and a commit in each submodule."""
-    for path, pointer in tree_pointers(repo.object_store, files).items():
+    for path, pointer in lfs_pointers_by_path(repo.object_store, files).items():
         assert (workspace / path).read_bytes() == host.objects[pointer.oid], path
     for path, pin in pinned_commit_by_path(files).items():
         with closing(Repo(str(workspace / path))) as own:

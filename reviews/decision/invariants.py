@@ -15,7 +15,7 @@ from pipelines.models.plumbing.compiled_queries import server_prepared
 from pipelines.ports.observers import Invariant, Violation
 from pipelines.queries.versions import parsed_version
 from reviews.decision.entitlements import Entitlements
-from reviews.decision.review_access import rows_of_who_is_asked, visits_among_which_user_may_decide
+from reviews.decision.review_access import asked_people_rows, visits_among_which_user_may_decide
 from reviews.models import AskedPlace, Mail
 
 SAMPLE = 500
@@ -74,7 +74,7 @@ def asked_place_violations(task_ids: Sequence[int] | None) -> Iterable[Violation
         listed[row.visit_id].add(_comparable_place_fields(row))
     for visit in all_rows_or_chunked(visits.select_related("task", "job", "asked_by"), 500):
         expected, actual = (
-            {_comparable_place_fields(row) for row in rows_of_who_is_asked(visit)},
+            {_comparable_place_fields(row) for row in asked_people_rows(visit)},
             listed.pop(visit.pk, set()),
         )
         if expected != actual:

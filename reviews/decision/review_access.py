@@ -66,7 +66,7 @@ def follow_opened_and_closed_visits(batch: Sequence[Consequence], opened: Iterab
     # A visit may be opened and decided within one batch
     still_open = [visit for visit in opened if visit.state == GateVisit.State.OPEN]
     if still_open:
-        bulk_rows.insert_rows([row for visit in still_open for row in rows_of_who_is_asked(visit)])
+        bulk_rows.insert_rows([row for visit in still_open for row in asked_people_rows(visit)])
     if over:
         execute_all_and_fetch([Statement(DELETE_PLACES, [over])])
     for moved in (event for event in batch if isinstance(event, GateDueMoved)):
@@ -76,7 +76,7 @@ def follow_opened_and_closed_visits(batch: Sequence[Consequence], opened: Iterab
         )
 
 
-def rows_of_who_is_asked(visit: GateVisit) -> list[AskedPlace]:
+def asked_people_rows(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
     policy = approval_policy_of_visit(visit, versions.parsed_line_by_version_id(visit.asked_by.pinned_id))
     candidates = dict.fromkeys(

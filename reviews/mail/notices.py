@@ -30,8 +30,8 @@ from reviews.models import Digest, Notice, Notification, Posted
 from reviews.notifications.kinds import ended, waiting
 from reviews.notifications.notification_queries import (
     NotificationView,
+    notifications_with_task_and_project,
     visible_notifications_newest_first,
-    with_task_and_project_loaded,
 )
 from reviews.notifications.table import BY_KEY, KINDS
 
@@ -186,7 +186,7 @@ def _include_and_list_unread_notifications(digest: Digest) -> list[Notification]
     )
     waiting.update(digest=digest)
     unread = visible_notifications_newest_first(digest.user).filter(digest=digest, read_at=None)
-    rows = with_task_and_project_loaded(unread).order_by("created_at", "pk")
+    rows = notifications_with_task_and_project(unread).order_by("created_at", "pk")
     # What is over by now is no news, as in a mail of its own
     return [row for row in rows if not BY_KEY[row.kind].over(row)]
 

@@ -58,7 +58,7 @@ def visible_bell_notifications(user: User) -> QuerySet[Notification]:
     return visible_notifications_newest_first(user).filter(bell=True)
 
 
-def with_task_and_project_loaded(rows: QuerySet[Notification]) -> QuerySet[Notification]:
+def notifications_with_task_and_project(rows: QuerySet[Notification]) -> QuerySet[Notification]:
     """Return the rows with what their sentences name, in the same query."""
     related_rows = rows.select_related("project__owner", "task__project")
     return related_rows.defer(*(f"task__{name}" for name in NOT_READ))
@@ -75,12 +75,12 @@ def latest_bell_notifications(user: User, *, unread: bool, limit: int) -> list[N
     rows = (
         visible_bell_notifications(user).filter(read_at=None) if unread else visible_bell_notifications(user)
     )
-    return [NotificationView(row) for row in with_task_and_project_loaded(rows)[:limit]]
+    return [NotificationView(row) for row in notifications_with_task_and_project(rows)[:limit]]
 
 
 def visible_notification_or_none(user: User, pk: int) -> NotificationView | None:
     """Return one notification. Mails lead here too, and a mail can exist without the bell."""
-    row = with_task_and_project_loaded(visible_notifications_newest_first(user)).filter(pk=pk).first()
+    row = notifications_with_task_and_project(visible_notifications_newest_first(user)).filter(pk=pk).first()
     return NotificationView(row) if row else None
 
 

@@ -101,11 +101,11 @@ def active_recipient_by_id(user_ids: Collection[int]) -> dict[int, Recipient]:
     """Recipients who can sign in, by id."""
     if not user_ids:
         return {}
-    return {row[0]: Recipient.recipient_from_row(row) for row in _active_users(users=list(user_ids))}
+    return {row[0]: Recipient.recipient_from_row(row) for row in _rows_of_active_users(users=list(user_ids))}
 
 
 @server_prepared(users=array_field())
-def _active_users(users: Any) -> QuerySet[User, tuple[Any, ...]]:
+def _rows_of_active_users(users: Any) -> QuerySet[User, tuple[Any, ...]]:
     return User.objects.filter(pk__among=users, is_active=True).values_list(*FIELDS)
 
 

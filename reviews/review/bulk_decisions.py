@@ -117,10 +117,10 @@ def plan_decision_on_each_visible_visit(
     visits = [by_id[visit_id] for visit_id in ids if visit_id in by_id]
     first = next((visit for visit in visits if visit.pk in may), None)
     rows = [_bulk_row_with_option_or_reason(visit, word, first, visit.pk in may) for visit in visits]
-    return _with_seats_of_absent_people(user, rows)
+    return _rows_with_seats_of_absent_people(user, rows)
 
 
-def _with_seats_of_absent_people(user: User, rows: list[BulkRow]) -> list[BulkRow]:
+def _rows_with_seats_of_absent_people(user: User, rows: list[BulkRow]) -> list[BulkRow]:
     """Add to each row whom it may be decided for, where somebody is away."""
     standings = Entitlements(user)
     entitlements = {row.visit.pk: standings.entitlement_to_visit(row.visit) for row in rows if row.option}

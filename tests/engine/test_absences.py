@@ -16,7 +16,7 @@ from pipelines.models import Absence, AdministrativeAct, GateVisit, Membership, 
 from pipelines.people import absences
 from reviews.decision.entitlements import Entitlements
 from reviews.decision.invariants import asked_people_violations
-from reviews.decision.review_access import ReviewFilter, ordered_visits_user_may_decide, rows_of_who_is_asked
+from reviews.decision.review_access import ReviewFilter, asked_people_rows, ordered_visits_user_may_decide
 from reviews.models import AskedPlace, Notification
 from tests.factories import World, make_member, make_project
 from tests.reviews.conftest import gated
@@ -128,7 +128,7 @@ def test_a_bar_on_anyone_of_the_chain_bars_it(world: World, place: str, involved
         GateVisit.objects.update(producers=[f"person:{barred.pk}"])
         visit = GateVisit.objects.select_related("task", "job", "asked_by").get()
         AskedPlace.objects.all().delete()
-        AskedPlace.objects.bulk_create(rows_of_who_is_asked(visit))
+        AskedPlace.objects.bulk_create(asked_people_rows(visit))
     away(people["absent"], people["between"])
     away(people["between"], people["stand-in"])
     expected = {"absent": [False] * 3, "between": [True, False, False], "stand-in": [True, True, False]}

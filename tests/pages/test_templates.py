@@ -67,7 +67,7 @@ def test_the_page_shows_each_with_its_picture_its_needs_and_its_run(world: World
         assert starter.line.name in page
         assert str(starter.purpose) in page
         assert all(str(need) in page for need in starter.needs)
-        assert all(promise in page for promise in starter.promises)
+        assert all(promise in page for promise in starter.guarantee_sentences)
     assert page.count('class="starter-picture" inert') == 12
     assert "Nothing reaches Merge without Code review · After Code review rejects" in page
     assert "Build → Test → Fix → Build → Test → Released" in page

@@ -12,10 +12,10 @@ from pipelines.routing.decide.approval import (
     UNPROVEN,
     CountedVote,
     Voter,
+    approval_policy_with_extra_votes,
     barring_role_or_none,
     can_people_satisfy,
     tally_votes,
-    with_extra_votes,
 )
 from pipelines.routing.document.line import Approval, Requirement
 
@@ -233,9 +233,12 @@ def test_of_an_unproven_push_whoever_made_it_never_approves_alone(
 ) -> None:
     """Whichever one of those who approve pushed, another of them did not."""
     policy, people = Approval(who=tuple(who)), [ANN, BEN, EVA, LEA]
-    assert with_extra_votes(policy, ["person:7"]) == policy
-    assert with_extra_votes(Approval(who=tuple(who), producer_may=True), [UNPROVEN]).who == policy.who
-    more = list(with_extra_votes(policy, [UNPROVEN]).who)
+    assert approval_policy_with_extra_votes(policy, ["person:7"]) == policy
+    assert (
+        approval_policy_with_extra_votes(Approval(who=tuple(who), producer_may=True), [UNPROVEN]).who
+        == policy.who
+    )
+    more = list(approval_policy_with_extra_votes(policy, [UNPROVEN]).who)
     assert status(more, two, people) == "approved" and (one == two or status(more, one, people) == "open")
     alone = [voter("ann", roles="reviewer", groups="security"), voter("lead", roles="reviewer")]
     assert status(more, ["ann"], alone) != "approved" and status(more, ["lead"], alone) != "approved"

@@ -11,6 +11,7 @@ from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuc
 from pipelines.routing.decide.effects import (
     DecisionSubject,
     counter_changes,
+    counts_with_added,
     decided_targets,
     does_decision_abort_task,
     enterable_stations,
@@ -24,7 +25,6 @@ from pipelines.routing.decide.effects import (
     stay_of_decision,
     variables_and_context_to_store,
     was_rule_taken,
-    with_added_counts,
 )
 from tests.routing.support import line, ruled
 
@@ -190,7 +190,7 @@ def test_whether_the_rule_was_taken_or_only_led_there(
 
 
 def test_counts_are_added_to_what_was_counted() -> None:
-    assert with_added_counts({"a": 1, "b": 2}, {"b": 1, "c": 3}) == {"a": 1, "b": 3, "c": 3}
+    assert counts_with_added({"a": 1, "b": 2}, {"b": 1, "c": 3}) == {"a": 1, "b": 3, "c": 3}
 
 
 def test_reworks_by_signal_are_counted_while_they_follow_each_other() -> None:

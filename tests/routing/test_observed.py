@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.basics.facts import GROUPS, facts_with_claim, facts_with_source, with_facts_as_claims
+from pipelines.routing.basics.facts import (
+    GROUPS,
+    facts_with_claim,
+    facts_with_source,
+    outcome_with_facts_as_claims,
+)
 from pipelines.routing.basics.outcome import OutcomeError, read_outcome
 
 WHOLE: dict[str, Any] = {
@@ -104,8 +109,8 @@ def test_a_claim_joins_those_that_were_made() -> None:
 
 def test_facts_that_nobody_of_ours_saw_are_a_claim() -> None:
     said = {"tests": {"failed": 0}, "nonsense": -1}
-    kept = with_facts_as_claims(outcome(said))
+    kept = outcome_with_facts_as_claims(outcome(said))
     assert kept["facts"] == {"claims": {"made": [{"kind": "facts", "said": said}]}}
     assert read_outcome(kept).facts["claims"]["made"][0]["said"] == said
-    assert with_facts_as_claims({"exit_code": 0}) == {"exit_code": 0}
-    assert with_facts_as_claims(None) is None
+    assert outcome_with_facts_as_claims({"exit_code": 0}) == {"exit_code": 0}
+    assert outcome_with_facts_as_claims(None) is None

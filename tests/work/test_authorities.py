@@ -135,5 +135,5 @@ def test_a_file_without_certificates_is_refused_and_what_a_shell_has_is_taken(
         "with the public ones: for programs it replaces theirs"
     )
     public = tmp_path / "public.pem"
-    public.write_text("\n".join(map(ssl.DER_cert_to_PEM_cert, Authorities().context.get_ca_certs(True))))
+    public.write_text("\n".join(map(ssl.DER_cert_to_PEM_cert, Authorities().tls_context.get_ca_certs(True))))
     assert configured_authorities({"SSL_CERT_FILE": str(public)}) == Authorities(), "nothing that is new"

@@ -134,7 +134,7 @@ def test_files_that_were_not_committed_are_neither_shown_nor_approved(
     """A visit left too much. `stored`: as files were before, which people then approved in place of the commit."""
     monkeypatch.setattr(trees, "MOST_NEW", 1000)
     if stored:
-        monkeypatch.setattr(repository, "without_uncommitted", lambda packed: packed)
+        monkeypatch.setattr(repository, "packed_without_uncommitted_files", lambda packed: packed)
     grow = "open('app.py', 'w').write('x = 3\\n'); open('big.txt', 'w').write('x' * 2000)"
     asked = {"id": "no", "to": "merge", "gates": ["review"], "when": {"result": "failure"}}
     stations = [

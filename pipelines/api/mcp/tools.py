@@ -105,7 +105,7 @@ class AgentTool:
         required = [name for name in required if name not in (self.extra or {})]
         # Closed: a misspelt argument is told, and not ignored
         schema = {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
-        return _with_definitions(deepcopy(schema), components)
+        return _schema_with_definitions(deepcopy(schema), components)
 
     async def answer(self, api: ApiCaller, arguments: Arguments) -> ApiAnswer:
         return await (self.call(api, arguments) if self.call else self._request(api, arguments))
@@ -123,7 +123,7 @@ class AgentTool:
         return await api(self.method.upper(), path, json.dumps(body).encode(), "application/json")
 
 
-def _with_definitions(schema: dict[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+def _schema_with_definitions(schema: dict[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
     """Put the components that the schema refers to into the schema itself."""
     definitions: dict[str, Any] = {}
     waiting = [schema]

@@ -85,7 +85,7 @@ def purge_records(now: datetime, limit: int) -> PurgedTasks:
         digests = _stored_digests(ids) | frozenset(
             VisitCommit.objects.filter(task__in=ids, pack__isnull=False).values_list("pack_id", flat=True)
         )
-        Tombstone.objects.bulk_create(_tombstones(tasks))
+        Tombstone.objects.bulk_create(_unsaved_tombstones(tasks))
         KeptReceipt.objects.bulk_create(_kept_receipts(tasks))
         execute(ALLOW_PURGE)
         _reduce_tasks_to_tombstones(ids, now)
@@ -128,7 +128,7 @@ def _stored_digests(ids: Sequence[int]) -> frozenset[str]:
     )
 
 
-def _tombstones(tasks: Sequence[Task]) -> Iterator[Tombstone]:
+def _unsaved_tombstones(tasks: Sequence[Task]) -> Iterator[Tombstone]:
     in_order = sorted(tasks, key=lambda task: (task.project_id, task.pk))
     # Of one project at a time: in another one a task may have the same name
     for _project, of_project in groupby(in_order, key=lambda task: task.project_id):

@@ -26,7 +26,7 @@ from pipelines.engine.moves import decision_application, evaluations, pass_throu
 from pipelines.engine.moves.completion import store_outcome_and_end_job
 from pipelines.errors import Invalid
 from pipelines.models import Job, Purpose, Task, Token
-from pipelines.routing.basics.facts import facts_with_source, with_facts_as_claims
+from pipelines.routing.basics.facts import facts_with_source, outcome_with_facts_as_claims
 from pipelines.routing.basics.outcome import Outcome, OutcomeError, derived_outcome, is_signal, read_outcome
 
 LARGEST_BATCH = 50
@@ -149,7 +149,7 @@ def checked_report_or_refusal(job_report: Report, known: Known) -> CheckedReport
         _check_job_and_attempt_in_range(job_report)
         # law §13: facts that Gateline did not observe are kept as a claim.
         stored_outcome = (
-            job_report.outcome if job_report.observed_by else with_facts_as_claims(job_report.outcome)
+            job_report.outcome if job_report.observed_by else outcome_with_facts_as_claims(job_report.outcome)
         )
         key = _hashable_short_outcome_or_none(stored_outcome) if job_report.observed_by else None
         if key is not None and key in known:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.engine.core.values import TOKEN_FIELDS
 from pipelines.models import Event, Task, Token
-from pipelines.routing.decide.effects import ENDS, with_added_counts, worst_position_status
+from pipelines.routing.decide.effects import ENDS, counts_with_added, worst_position_status
 from pipelines.routing.decide.transitions import COUNTERS
 
 Row = dict[str, Any]
@@ -46,7 +46,7 @@ def row_after_event(row: Row, event: Event) -> Row:
         "tokens": {**row["tokens"], **_folded_tokens_by_id(data.get("tokens", []))},
     }
     for name, added in data.get("count", {}).items():
-        row[name] = with_added_counts(row[name], added)
+        row[name] = counts_with_added(row[name], added)
     for name in ("context", "variables", "unreadable"):
         row[name] = {**row[name], **data.get(name, {})}
     # An undone migration puts values back as they were, in place of adding to them.

@@ -119,7 +119,9 @@ def _sampling_key_of_task_chain(root: int) -> str:
 def _sampling_key_of_request(inputs: Mapping[str, Any], task: Task) -> str:
     """Name what a task with these inputs asks for, whatever its spacing: the inputs, or its words where its line takes
     none."""
-    return f"request:{payload.json_digest(_with_single_spaces(inputs or [task.title, task.description]))}"
+    return (
+        f"request:{payload.json_digest(_value_with_single_spaces(inputs or [task.title, task.description]))}"
+    )
 
 
 def _sampling_keys_of_request_so_far(task: Task) -> set[str]:
@@ -135,12 +137,12 @@ def _sampling_keys_of_request_so_far(task: Task) -> set[str]:
     return keys
 
 
-def _with_single_spaces(value: Any) -> Any:
+def _value_with_single_spaces(value: Any) -> Any:
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, Mapping):
-        return {key: _with_single_spaces(member) for key, member in value.items()}
-    return [_with_single_spaces(member) for member in value] if isinstance(value, list) else value
+        return {key: _value_with_single_spaces(member) for key, member in value.items()}
+    return [_value_with_single_spaces(member) for member in value] if isinstance(value, list) else value
 
 
 def _changed_lines_digest_or_empty(outcome: Mapping[str, Any]) -> str:

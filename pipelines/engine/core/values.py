@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pipelines.models import Job, Purpose, Task, Token, User
 from pipelines.ports.leases import WorkOffer
-from pipelines.routing.decide.effects import with_added_counts
+from pipelines.routing.decide.effects import counts_with_added
 
 
 @dataclass(frozen=True)
@@ -126,5 +126,5 @@ def add_counts_to_task(task: Task, count: Mapping[str, Mapping[str, int]]) -> di
     """Add to the task's counters and return what was added, without empty entries."""
     for name, added in count.items():
         if added:
-            setattr(task, name, with_added_counts(getattr(task, name), added))
+            setattr(task, name, counts_with_added(getattr(task, name), added))
     return {name: added for name, added in count.items() if added}

@@ -73,7 +73,7 @@ def _mapped_or_same_station_key(line: ParsedLine, mapping: Mapping[str, str], ke
     return migration_impact.mapped_station_key_or_none(line, mapping, key) or key
 
 
-def with_join_effects(
+def effects_changed_by_joins(
     living: Sequence[Token], effects: list[MigrationEffect], line: ParsedLine, mapping: Mapping[str, str]
 ) -> list[MigrationEffect]:
     """Return the effects, changed where the other version makes a join complete at once."""

@@ -29,7 +29,7 @@ from pipelines.routing.analysis.migration_impact import MigratingPosition, Migra
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Finish, Wait
-from pipelines.routing.decide.effects import DecisionSubject, facts_for_deciding_anew, with_added_counts
+from pipelines.routing.decide.effects import DecisionSubject, counts_with_added, facts_for_deciding_anew
 from pipelines.routing.decide.outcome_judgement import judge_outcome
 from pipelines.routing.decide.transitions import COUNTERS, TokenPlace, decision_transition
 from pipelines.routing.document.line import ParsedLine
@@ -184,11 +184,11 @@ class MigrationSnapshot:
             counts = _sum_of_counts(counts, self._counts_of_effect(token, effect, mapping, line))
             effects.append(effect)
             if self._is_abort_effect(token, effect, line):
-                effects = self._with_all_branches_ended(task, effect)
+                effects = self._effects_of_ending_all_branches(task, effect)
                 break
         # At the end: what is still to arrive depends on what becomes of every branch
         if any(token.waits_at_join for token in self.tokens_of_task(task)):
-            effects = joins.with_join_effects(self._living[task.pk], effects, line, mapping)
+            effects = joins.effects_changed_by_joins(self._living[task.pk], effects, line, mapping)
         return Planned(tuple(effects), self._would_task_stay_as_it_is(task, to, mapping, effects), back)
 
     def _counts_to_undo(
@@ -256,7 +256,7 @@ class MigrationSnapshot:
             self._decision_subject(token, effect, line), answer
         )
 
-    def _with_all_branches_ended(self, task: Task, ending: MigrationEffect) -> list[MigrationEffect]:
+    def _effects_of_ending_all_branches(self, task: Task, ending: MigrationEffect) -> list[MigrationEffect]:
         """Abort ends every branch (law §7)."""
         return [
             ending
@@ -315,5 +315,5 @@ def _did_person_vote_against(token: Token, decision: Decision | None) -> bool:
 def _sum_of_counts(counts: Counts, more: Counts) -> Counts:
     return {
         **counts,
-        **{name: with_added_counts(counts.get(name, {}), added) for name, added in more.items()},
+        **{name: counts_with_added(counts.get(name, {}), added) for name, added in more.items()},
     }

@@ -33,7 +33,7 @@ PATIENCE = timedelta(minutes=5)
 def create_question_job_or_ask_person(context: DecisionContext, answer: Ask) -> None:
     """Open the job that answers or, if only a person can, block the token."""
     question = dict(answer.evaluation)
-    by = _kind_that_answers(context.task, question)
+    by = _item_kind_that_answers(context.task, question)
     # law §12: without an evaluator a question blocks at once for a person.
     if by == PERSON:
         where = effects.stay_of_decision(answer)
@@ -71,7 +71,7 @@ def schedule_check_for_machines(batch: Batch, task: Task, job: Job) -> None:
     batch.schedule_due_time(UNTAKEN, task, batch.now + PATIENCE, key=str(job.pk), job=job)
 
 
-def _kind_that_answers(task: Task, question: dict[str, Any]) -> str:
+def _item_kind_that_answers(task: Task, question: dict[str, Any]) -> str:
     """Return what answers the question. Code always runs on a worker; any other question needs a worker that
     can answer it, otherwise a person."""
     if "agentic" not in question:

@@ -33,7 +33,7 @@ from pipelines.models.plumbing.compiled_queries import (
 from pipelines.models.plumbing.compiled_queries import fetch_bound as ask_together
 from pipelines.ports import observers
 from pipelines.routing.decide import transitions
-from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, with_extra_votes
+from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, approval_policy_with_extra_votes
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import Stay, gate_question
 from pipelines.routing.document.line import Approval, DuePolicy, ParsedLine
@@ -44,7 +44,7 @@ SOON = ":soon"
 
 def approval_policy_of_visit(visit: GateVisit, line: ParsedLine) -> Approval:
     """Return the approval policy of this visit. `line`: the version under which it was asked."""
-    return with_extra_votes(line.gate(visit.gate).approval, visit.producers)
+    return approval_policy_with_extra_votes(line.gate(visit.gate).approval, visit.producers)
 
 
 def open_visits_of_gates_or_hold(context: DecisionContext, answer: Wait, where: Stay) -> None:

@@ -58,7 +58,7 @@ def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDo
             parsed = records
         else:
             # JSON with comments, as contenox allows it (T9).
-            source = without_comments(source)
+            source = text_without_comments(source)
             parsed = native.parsed_value(source)
     recognition = Recognition(systems_by_key()[dialect]) if dialect else recognise_system(parsed)
     try:
@@ -67,7 +67,9 @@ def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDo
         if recognition.system is None:
             return ImportedDocument(native.loads(source), source)
         if recognition.system.read is None:
-            raise DocumentError(_at_document_start(native.problems_with_places(source, recognition.problems)))
+            raise DocumentError(
+                _problems_placed_at_document_start(native.problems_with_places(source, recognition.problems))
+            )
         line = _imported_document(
             parsed,
             recognition.system,
@@ -78,7 +80,7 @@ def import_document(text: str | bytes, dialect: str | None = None) -> ImportedDo
     return replace(line, losses=(*line.losses, *recognition.faults))
 
 
-def _at_document_start(problems: Iterable[Problem]) -> list[Problem]:
+def _problems_placed_at_document_start(problems: Iterable[Problem]) -> list[Problem]:
     """Place them at the whole document: one object a line is no YAML, which has no places."""
     return [
         replace(problem, path="", line=problem.line or 1, column=problem.column or 1) for problem in problems
@@ -175,7 +177,7 @@ _INK: Final = re.compile(r"\S")
 _ENDS: Final = {"//": "\n", "/*": "*/"}
 
 
-def without_comments(text: str) -> str:
+def text_without_comments(text: str) -> str:
     """A text in quotes stays, whatever it holds; `//` to the end of the line and `/* */` go. One that does not end goes
     on to the end of the text, and is looked for once."""
     parts: list[str] = []

@@ -44,7 +44,7 @@ def fault_without_lists(name: str, *parts: str) -> Callable[[Any], Problem | Non
     return fault_or_none
 
 
-def has(*keys: str) -> Sign:
+def sign_of_object_with_keys(*keys: str) -> Sign:
     """An object with all of these keys."""
     return lambda document: (
         keys[0] if isinstance(document, Mapping) and all(key in document for key in keys) else None

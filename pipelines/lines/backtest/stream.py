@@ -30,14 +30,14 @@ def stream_response(
     line: Line, target: BacktestTarget, selection: Selection, *, each_task: bool = True
 ) -> StreamingHttpResponse:
     """`application/x-ndjson`. When the client goes away the reading ends with the step that is under way."""
-    lines = _backtest_lines(back_test_events(line, target, selection), each_task)
+    lines = _ndjson_lines_of_backtest(back_test_events(line, target, selection), each_task)
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
     # A proxy that collects an answer before it passes it on would hide the progress.
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-async def _backtest_lines(
+async def _ndjson_lines_of_backtest(
     events: Generator[BacktestEvent, None, None], each_task: bool
 ) -> AsyncIterator[bytes]:
     """Yield the lines of a back-test. Each step runs in the request's own thread, as its connection does; an

@@ -33,7 +33,7 @@ class Starter:
     inputs: Mapping[str, Any]
 
     @property
-    def people(self) -> tuple[str, ...]:
+    def reviewer_needs(self) -> tuple[str, ...]:
         """Needs of the template that are people who review."""
         return tuple(need for need in self.needs if need in (REVIEWER, TWO_REVIEWERS))
 
@@ -46,7 +46,7 @@ class Starter:
         return native.read_text(self.text)
 
     @property
-    def promises(self) -> list[str]:
+    def guarantee_sentences(self) -> list[str]:
         """Its guarantees as sentences; each is proved."""
         return [
             as_heading(line_guarantee_sentence(self.line, guarantee)) for guarantee in self.line.guarantees

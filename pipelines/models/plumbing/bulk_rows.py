@@ -191,10 +191,10 @@ def _rows_json(rows: Sequence[models.Model], columns: Columns) -> str:
         return orjson.dumps(records).decode()
     except TypeError:
         # What orjson refuses: a number of more than 64 bits, or a key that is no text. It happens to hardly any row.
-        return json.dumps(records, default=_as_text)
+        return json.dumps(records, default=_json_text_of_value)
 
 
-def _as_text(value: Any) -> str:
+def _json_text_of_value(value: Any) -> str:
     """Return the text of a value that JSON has no type for; orjson writes it so by itself."""
     if isinstance(value, datetime):
         return value.isoformat()

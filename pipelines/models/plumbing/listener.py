@@ -91,13 +91,13 @@ class Listener:
                     # After LISTEN: what is fetched now and the notices leave no gap.
                     self._connected(again)
                     again, pauses = True, seconds_before_retries()
-                    self._follow(connection)
+                    self._deliver_notifications_of_connection(connection)
             except psycopg.OperationalError as error:
                 self.listening.clear()
                 log.warning("not listening to %s: %s", ", ".join(self._topics), str(error).strip())
                 self._stopping.wait(next(pauses))
 
-    def _follow(self, connection: psycopg.Connection) -> None:
+    def _deliver_notifications_of_connection(self, connection: psycopg.Connection) -> None:
         with selectors.DefaultSelector() as either:
             either.register(connection, selectors.EVENT_READ)
             either.register(self._wakes, selectors.EVENT_READ)

@@ -25,7 +25,7 @@ class CanonicalError(ValueError):
 def canonical_json(document: Any) -> bytes:
     """Raises CanonicalError."""
     try:
-        return rfc8785.dumps(_with_doubles(document))
+        return rfc8785.dumps(_value_with_doubles(document))
     except _WideNumber:
         return _encode_wide(document)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
@@ -41,11 +41,11 @@ class _WideNumber(Exception):
     """A number was met that no double says."""
 
 
-def _with_doubles(value: Any) -> Any:
+def _value_with_doubles(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _with_doubles(member) for key, member in value.items()}
+        return {key: _value_with_doubles(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_with_doubles(member) for member in value]
+        return [_value_with_doubles(member) for member in value]
     if type(value) is int or type(value) is Decimal:
         return _as_double(value)
     return value
@@ -77,7 +77,7 @@ def _encode_wide(value: Any) -> bytes:
 
 def _scalar_bytes(value: Any) -> bytes:
     try:
-        return rfc8785.dumps(_with_doubles(value))
+        return rfc8785.dumps(_value_with_doubles(value))
     except _WideNumber:
         return _decimal_bytes(Decimal(exact_number(value)))
 

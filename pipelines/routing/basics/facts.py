@@ -156,7 +156,7 @@ def facts_with_claim(
     return {**{key: dict(members) for key, members in (facts or {}).items()}, CLAIMS: {**group, "made": made}}
 
 
-def with_facts_as_claims(outcome: Any) -> Any:
+def outcome_with_facts_as_claims(outcome: Any) -> Any:
     """An outcome from where nothing was observed: what it brings as facts is what it claims."""
     if type(outcome) is not dict or outcome.get("facts") is None:
         return outcome

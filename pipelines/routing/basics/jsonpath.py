@@ -295,10 +295,10 @@ def _compiled_operand(expression: ast.Expression) -> Operand:
         return lambda value, root, steps: constant
     if isinstance(expression, ast.FunctionExtension):
         return _function_operand(expression)
-    return _single_node_or_missing(_filter_query_finder(expression))
+    return _finder_of_single_node_or_missing(_filter_query_finder(expression))
 
 
-def _single_node_or_missing(find: Finder) -> Operand:
+def _finder_of_single_node_or_missing(find: Finder) -> Operand:
     def node_or_missing(value: Any, root: Any, steps: EvaluationBudget) -> Any:
         nodes = find(value, root, steps)
         return nodes[0] if len(nodes) == 1 else MISSING
@@ -310,7 +310,7 @@ def _function_operand(call: ast.FunctionExtension) -> Operand:
     if call.name == "length":
         return _operand_that_measures_length(_compiled_operand(call.args[0]))
     if call.name == "value":
-        return _single_node_or_missing(_filter_query_finder(call.args[0]))
+        return _finder_of_single_node_or_missing(_filter_query_finder(call.args[0]))
     find = _filter_query_finder(call.args[0])
     return lambda value, root, steps: len(find(value, root, steps))
 

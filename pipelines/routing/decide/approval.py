@@ -66,7 +66,7 @@ def barring_role_or_none(
     return None
 
 
-def with_extra_votes(approval: Approval, producers: Collection[Hashable]) -> Approval:
+def approval_policy_with_extra_votes(approval: Approval, producers: Collection[Hashable]) -> Approval:
     """Return the approval with one more vote where nobody vouches for the pusher, and one more where the
     person who requested the task on a host is unknown: at most one of the approvers was that person (law
     §15)."""

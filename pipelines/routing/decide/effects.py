@@ -179,7 +179,7 @@ def _targets_with_origin_resolved(to: tuple[str, ...], origin: str | None) -> tu
     return tuple((origin or "") if target == ORIGIN else target for target in to)
 
 
-def with_added_counts(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, int]:
+def counts_with_added(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, int]:
     return {**counter, **{key: counter.get(key, 0) + n for key, n in added.items()}}
 
 

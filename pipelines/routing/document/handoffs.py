@@ -82,7 +82,8 @@ def schema_violations(document: Any, schema: Mapping[str, Any], at: str) -> tupl
     validator = _schema_validator(jsontext.dumps(schema))
     try:
         problems = [
-            problem_of_fault(at, error) for error in islice(validator.iter_errors(_parse_plain(text)), MOST)
+            problem_of_fault(at, error)
+            for error in islice(validator.iter_errors(_parse_json_with_floats(text)), MOST)
         ]
     except RecursionError:
         return (Problem(at, "its schema refers to itself without end"),)
@@ -144,10 +145,10 @@ _Validator = extend(Draft202012Validator, {"pattern": _match_re2})
 
 @lru_cache(maxsize=256)
 def _schema_validator(schema: str) -> Any:
-    return _Validator(_parse_plain(schema))
+    return _Validator(_parse_json_with_floats(schema))
 
 
-def _parse_plain(text: str) -> Any:
+def _parse_json_with_floats(text: str) -> Any:
     """Parse JSON with floats for numbers that are exact elsewhere: the library calculates with nothing else."""
     return json.loads(text, parse_int=_parse_integer)
 

@@ -328,9 +328,9 @@ def _places_with_remarks(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Ite
         if isinstance(record.decision, Finish):
             targets.append(place_name_for_sentence(line, record.decision.end))
         if targets:
-            yield _with_remarks(at, remark)
+            yield _place_with_remarks(at, remark)
             at, remark = joined_wording(targets, " + "), []
-    yield _with_remarks(at, remark)
+    yield _place_with_remarks(at, remark)
 
 
 def _rule_with_values(line: ParsedLine, record: StepRecord, *, last: bool) -> Iterator[object]:
@@ -358,7 +358,7 @@ def _observed_values(decision: Move | Finish) -> Iterator[str]:
                 yield f"{observation.operand} = {dumps(observation.value)}"
 
 
-def _with_remarks(at: object, remark: list[object]) -> object:
+def _place_with_remarks(at: object, remark: list[object]) -> object:
     return _("%(place)s (%(said)s)", place=at, said=joined_wording(remark, ", ")) if remark else at
 
 

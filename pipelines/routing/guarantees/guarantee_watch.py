@@ -61,7 +61,7 @@ class GuaranteeWatch:
         mark = self.mark.is_initially_set if self.mark else False
         at_start = mark and self.mark is not None and self.mark.reach == self.line.start
         start = WatchedWalk({walk.positions[0].token: TokenPast(mark)}, at_start)
-        return self._with_task_limits(start, walk)
+        return self._walk_marked_broken_beyond_task_limits(start, walk)
 
     def watched_walk_after_step(
         self, before: WatchedWalk, walk: SimulatedTask, step: ScenarioStep, record: StepRecord
@@ -81,7 +81,9 @@ class GuaranteeWatch:
                 pasts |= dict.fromkeys(self._tokens_moved_or_forked(walk, moved, record.decision), new)
             broken = broken or self._exceeds_moves(new)
         pasts, at_joins = self._pasts_and_break_after_joins(pasts, record)
-        return self._with_task_limits(WatchedWalk(pasts, before.broken or broken or at_joins), record.walk)
+        return self._walk_marked_broken_beyond_task_limits(
+            WatchedWalk(pasts, before.broken or broken or at_joins), record.walk
+        )
 
     # One token
 
@@ -202,7 +204,9 @@ class GuaranteeWatch:
 
     # The whole task
 
-    def _with_task_limits(self, watched: WatchedWalk, walk: SimulatedTask) -> WatchedWalk:
+    def _walk_marked_broken_beyond_task_limits(
+        self, watched: WatchedWalk, walk: SimulatedTask
+    ) -> WatchedWalk:
         return replace(watched, broken=watched.broken or self._exceeds_task_limits(walk))
 
     def _exceeds_task_limits(self, walk: SimulatedTask) -> bool:

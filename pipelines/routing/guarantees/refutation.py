@@ -143,13 +143,13 @@ class Refuter:
     ) -> Iterator[ScenarioStep]:
         own = [candidate.step for candidate in self._candidates.candidates_at(position)]
         if guarantee.cost_at_most is not None and position.status == READY and not position.arrival:
-            yield from (self._with_highest_cost(walk, position, step, guarantee) for step in own)
+            yield from (self._step_at_highest_cost(walk, position, step, guarantee) for step in own)
             return
         yield from own
         if position.arrival:
             return
         if position.status == READY:
-            yield from _with_other_results(own)
+            yield from _steps_with_other_results(own)
             yield from map(_outcome_step, self._signal_and_failure_outcomes())
         elif position.status == REVIEW and position.asked is not None:
             yield from self._send_back_and_abort_steps(position)
@@ -177,7 +177,7 @@ class Refuter:
             if gate is not None and "abort" in gate.offers:
                 yield ScenarioStep("gates", gates={key: {"decision": "abort", "reason": REASON}})
 
-    def _with_highest_cost(
+    def _step_at_highest_cost(
         self, walk: SimulatedTask, position: SimulatedPosition, step: ScenarioStep, guarantee: Guarantee
     ) -> ScenarioStep:
         """The same at the price that its limits leave; without any, at more than is promised."""
@@ -192,7 +192,7 @@ class Refuter:
         return replace(step, outcome={**step.outcome, "facts": facts})
 
 
-def _with_other_results(own: Sequence[ScenarioStep]) -> Iterator[ScenarioStep]:
+def _steps_with_other_results(own: Sequence[ScenarioStep]) -> Iterator[ScenarioStep]:
     """Report the same data with another result: a rule that reads the output takes a failed visit, too."""
     known = {dumps(step.outcome) for step in own}
     for step in own:

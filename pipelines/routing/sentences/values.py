@@ -43,15 +43,17 @@ def value_with_names(value: Any, called: Callable[[str], str]) -> Any:
     `called`: the name of a station, gate or end; any other text as it is. A value that is one text may be a word of the
     law (“fail”) and not a key, so only its edges are said by name."""
     return (
-        _with_names(value, called) if isinstance(value, list | Mapping) else _edge_with_names(value, called)
+        _value_with_names(value, called)
+        if isinstance(value, list | Mapping)
+        else _edge_with_names(value, called)
     )
 
 
-def _with_names(value: Any, called: Callable[[str], str]) -> Any:
+def _value_with_names(value: Any, called: Callable[[str], str]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _with_names(member, called) for key, member in value.items()}
+        return {key: _value_with_names(member, called) for key, member in value.items()}
     if isinstance(value, list):
-        return [_with_names(member, called) for member in value]
+        return [_value_with_names(member, called) for member in value]
     return _edge_with_names(called(value) if isinstance(value, str) else value, called)
 
 

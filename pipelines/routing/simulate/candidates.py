@@ -140,13 +140,13 @@ def _witness_candidates(
     checks = [check for key in keys for check in _checks_if_enforced(line.gate(key))]
     for variant in [
         outcome,
-        *([_with_passing_values(outcome, checks)] if checks else []),
-        *_with_and_without_zero_counts(line, station, outcome),
+        *([_outcome_with_passing_values(outcome, checks)] if checks else []),
+        *_outcomes_with_and_without_zero_counts(line, station, outcome),
     ]:
         yield Candidate(ScenarioStep("outcome", outcome=variant, answers=answers), rule)
 
 
-def _with_and_without_zero_counts(
+def _outcomes_with_and_without_zero_counts(
     line: ParsedLine, station: Station, outcome: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the outcome with zeros for the counts that it leaves out and another station reads: a count that was not
@@ -183,7 +183,7 @@ def _checks_if_enforced(gate: Gate) -> list[Check]:
     return list(gate.checks.checks()) if gate.checks is not None and gate.enforces_checks else []
 
 
-def _with_passing_values(outcome: dict[str, Any], checks: list[Check]) -> dict[str, Any]:
+def _outcome_with_passing_values(outcome: dict[str, Any], checks: list[Check]) -> dict[str, Any]:
     """Return the outcome with a value that suits each check, where it does not have that field yet."""
     fitting = dict(outcome)
     for check in checks:

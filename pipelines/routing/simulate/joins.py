@@ -84,7 +84,7 @@ def merge_next_join_into_record_and_index_or_none(
         stayed = replace(one, status=change.stays.status, wait=wait, error=change.stays.error)
         walk = walk.with_position(index, stayed)
     elif merge.verdict == PASS:
-        walk = walk_escalations.with_work_paused_or_resumed(walk)
+        walk = walk_escalations.walk_with_work_paused_or_resumed(walk)
     join = DecidedJoin(merge.station, merge, keys)
     entered = (merge.station,) if change.stays is None else ()
     return StepRecord(walk, merge.station, entered=entered, joined=(join,)), index

@@ -94,7 +94,7 @@ def run_and_report_scenarios(
     return ScenarioReport(name or line.key, results, Coverage.of(line, parts_covered_by_all(results)))
 
 
-def generation_report(generated: GeneratedScenarios) -> str:
+def generation_report_text(generated: GeneratedScenarios) -> str:
     """Return a text about the generated scenarios, and the rules without one, with the reason."""
     number = len(generated.scenarios)
     count = f"{number} {singular_or_plural('scenario', 'scenarios', number)} generated."

@@ -11,7 +11,7 @@ from pipelines.routing.simulate.scenario import Expectation, ScenarioScript, Sce
 Keys = Mapping[str, str]
 
 
-def with_new_keys(script: ScenarioScript, rekeyed: Mapping[tuple[str, str], str]) -> ScenarioScript:
+def script_with_new_keys(script: ScenarioScript, rekeyed: Mapping[tuple[str, str], str]) -> ScenarioScript:
     """Name parts by their new keys. `rekeyed`: {(kind, key before): key now}; stations and ends share one name
     space."""
     places, gates, rules, inputs = (
@@ -33,17 +33,17 @@ def _renamed_step(step: ScenarioStep, places: Keys, gates: Keys) -> ScenarioStep
     return replace(
         step,
         at=step.at and places.get(step.at, step.at),
-        outcome=_with_new_jump_targets(step.outcome, places),
-        gates={gates.get(key, key): _with_new_route(word, places) for key, word in step.gates.items()},
-        details=_with_new_route(step.details, places),
+        outcome=_outcome_with_new_jump_targets(step.outcome, places),
+        gates={gates.get(key, key): _vote_with_new_route(word, places) for key, word in step.gates.items()},
+        details=_vote_with_new_route(step.details, places),
     )
 
 
-def _with_new_route(word: Mapping[str, str], places: Keys) -> dict[str, str]:
+def _vote_with_new_route(word: Mapping[str, str], places: Keys) -> dict[str, str]:
     return {key: places.get(text, text) if key == "route" else text for key, text in word.items()}
 
 
-def _with_new_jump_targets(outcome: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
+def _outcome_with_new_jump_targets(outcome: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
     """Lead jumps to the same place."""
     signals = outcome.get("signals")
     return (
@@ -62,11 +62,11 @@ def _renamed_jump(signal: Mapping[str, Any], places: Keys) -> Mapping[str, Any]:
 def _renamed_expectation(expect: Expectation, places: Keys, rules: Keys) -> Expectation:
     return replace(
         expect,
-        path=_with_new_keys_or_none(expect.path, places),
-        rules=_with_new_keys_or_none(expect.rules, rules),
+        path=_keys_renamed_or_none(expect.path, places),
+        rules=_keys_renamed_or_none(expect.rules, rules),
         end=expect.end and places.get(expect.end, expect.end),
     )
 
 
-def _with_new_keys_or_none(keys: tuple[str, ...] | None, now: Keys) -> tuple[str, ...] | None:
+def _keys_renamed_or_none(keys: tuple[str, ...] | None, now: Keys) -> tuple[str, ...] | None:
     return None if keys is None else tuple(now.get(key, key) for key in keys)

@@ -10,7 +10,7 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.branch_joins.branches import Arrival, Fork, Write
 from pipelines.routing.decide.branch_joins.join_decision import Merge
 from pipelines.routing.decide.decisions import DecisionAnswer
-from pipelines.routing.decide.effects import ENDS, with_added_counts, worst_position_status
+from pipelines.routing.decide.effects import ENDS, counts_with_added, worst_position_status
 from pipelines.routing.decide.station_facts import Visit, facts_by_station_with_last_tree
 from pipelines.routing.decide.transitions import COUNTERS, StationEntry, TokenEnd, Transition
 from pipelines.routing.document.model import ParsedLine
@@ -185,7 +185,7 @@ class SimulatedTask:
     def with_changes(self, change: Transition) -> SimulatedTask:
         """Add what the transition counts and stores."""
         added: dict[str, Any] = {
-            name: with_added_counts(getattr(self, name), more) for name, more in change.count.items()
+            name: counts_with_added(getattr(self, name), more) for name, more in change.count.items()
         }
         added |= {name: {**getattr(self, name), **more} for name, more in change.stored.items()}
         return replace(self, **added)

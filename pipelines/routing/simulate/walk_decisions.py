@@ -79,7 +79,7 @@ def apply_decision(
         walk = _follow_escalation(line, walk, index, situation, decision)
     else:
         walk = walk.with_position(index, _stay_position(line, walk, position, situation, decision))
-    return with_all_joins_decided(line, StepRecord(walk, position.station, decision, entered, rules))
+    return record_with_all_joins_decided(line, StepRecord(walk, position.station, decision, entered, rules))
 
 
 def _walk_and_entered_positions(
@@ -100,10 +100,10 @@ def _walk_and_entered_positions(
         )
         walk = replace(walk, tokens=walk.tokens + len(new), forked={**walk.forked, walk.clock: old.token})
     positions = (*walk.positions[:index], *new, *walk.positions[index + 1 :])
-    return walk_escalations.with_work_paused_or_resumed(replace(walk, positions=positions)), new
+    return walk_escalations.walk_with_work_paused_or_resumed(replace(walk, positions=positions)), new
 
 
-def with_all_joins_decided(line: ParsedLine, record: StepRecord) -> StepRecord:
+def record_with_all_joins_decided(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Decide every join that can be decided by now; what is no pass is routed at once."""
     # Once more after each merge: its token may complete another join.
     while any(position.arrival for position in record.walk.positions):
@@ -175,7 +175,7 @@ def refreshed_situation(line: ParsedLine, walk: SimulatedTask, index: int) -> di
     }
 
 
-def with_waiting_decided_again(line: ParsedLine, record: StepRecord) -> StepRecord:
+def record_with_waiting_decided_again(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Every token that was held for something missing is decided again; where the same would come out it stays."""
     for token in [position.token for position in record.walk.positions if position.lacks_preconditions]:
         index = record.walk.index_of_unended_token_or_none(token)
@@ -204,7 +204,7 @@ def rerun_station(
     [entry] = change.entries
     again = walk.with_changes(change).with_position(index, old.moved_to_station(entry))
     return StepRecord(
-        walk_escalations.with_work_paused_or_resumed(again), old.station, entered=(entry.station,)
+        walk_escalations.walk_with_work_paused_or_resumed(again), old.station, entered=(entry.station,)
     )
 
 

@@ -39,17 +39,17 @@ def walk_with_escalation_and_escalation(
         # What is done on a breach never comes: a walk has no time.
         BLOCK in escalation_rule.at_once,
     )
-    walk = with_work_paused_or_resumed(_with_escalation_as_latest(walk, new), but=index)
+    walk = walk_with_work_paused_or_resumed(_walk_with_latest_escalation(walk, new), but=index)
     if "convene_review" in escalation_rule.at_once:
         walk = _escalate_to_review_roles(walk, escalation_rule, new)
     return walk, new
 
 
-def _with_escalation_as_latest(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
+def _walk_with_latest_escalation(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
     return replace(walk, escalations=(*walk.escalations, new), escalated=new.number)
 
 
-def with_work_paused_or_resumed(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
+def walk_with_work_paused_or_resumed(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
     """Pause the work that has not reported yet for every open escalation that blocks; resume it when there is
     none. `but`: the index of a position that has just reported."""
     wait = nest_holds(
@@ -79,7 +79,7 @@ def _escalate_to_review_roles(
         if (escalation.trigger, escalation.station) == (REVIEW, of.station)
     }
     for role in roles_to_ask_for_review(escalation_rule.notify, of.role, roles):
-        walk = _with_escalation_as_latest(
+        walk = _walk_with_latest_escalation(
             walk, SimulatedEscalation(walk.escalated + 1, REVIEW, role, station=of.station)
         )
     return walk
@@ -88,4 +88,4 @@ def _escalate_to_review_roles(
 def walk_without_escalation(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
     """Close the escalation; work that only it blocked goes on."""
     left = tuple(other for other in walk.escalations if other.number != escalation.number)
-    return with_work_paused_or_resumed(replace(walk, escalations=left))
+    return walk_with_work_paused_or_resumed(replace(walk, escalations=left))

@@ -13,7 +13,7 @@ from pipelines.routing.basics.outcome import derived_outcome
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Escalate, Wait
-from pipelines.routing.decide.effects import with_added_counts
+from pipelines.routing.decide.effects import counts_with_added
 from pipelines.routing.decide.escalation_targets import escalation_targets
 from pipelines.routing.decide.outcome_judgement import exact_amount, judge_outcome, outcome_cost_or_none
 from pipelines.routing.decide.situation import read_situation
@@ -47,10 +47,10 @@ from pipelines.routing.simulate.walk_decisions import (
     decides_otherwise,
     gate_evidence,
     new_situation,
+    record_with_all_joins_decided,
+    record_with_waiting_decided_again,
     refreshed_situation,
     rerun_station,
-    with_all_joins_decided,
-    with_waiting_decided_again,
 )
 
 # Actions of people on escalations and missing preconditions: escalate by hand, resolve, declare present. As
@@ -74,8 +74,8 @@ def resolve_escalation(line: ParsedLine, walk: SimulatedTask, index: int, step: 
     if word == "cancel":
         return StepRecord(after.with_end(CANCELLED), walk.positions[index].station)
     if position_index is None:
-        return with_waiting_decided_again(line, StepRecord(after, walk.positions[index].station))
-    return with_waiting_decided_again(
+        return record_with_waiting_decided_again(line, StepRecord(after, walk.positions[index].station))
+    return record_with_waiting_decided_again(
         line, _apply_resolution(line, after, position_index, word, route, step.details.get("reason", ""))
     )
 
@@ -105,7 +105,7 @@ def _apply_resolution(
     if feedback is not None:
         target = route if word == "route" else ""
         _refuse_work_beside_forbidden(line, walk, position_index, target)
-        return with_all_joins_decided(line, rerun_station(line, walk, position_index, feedback, target))
+        return record_with_all_joins_decided(line, rerun_station(line, walk, position_index, feedback, target))
     situation = refreshed_situation(line, walk, position_index)
     if isinstance(decide_again(line, situation), Escalate):
         raise StepRefused("the same would be escalated again: run the station again, send it on, or cancel")
@@ -153,7 +153,7 @@ def decide_with_preconditions_met(
     situation = refreshed_situation(line, walk, index)
     if not decides_otherwise(line, position, situation):
         raise StepRefused(f"{', '.join(position.wait['missing'])} is still missing at {position.station}")
-    return with_waiting_decided_again(line, apply_decision(line, walk, index, situation))
+    return record_with_waiting_decided_again(line, apply_decision(line, walk, index, situation))
 
 
 def _declarable_missing_preconditions(position: SimulatedPosition) -> Iterator[str]:
@@ -278,7 +278,7 @@ def _record_votes(
     rounds = {key: 1 for key, word in words.items() if word["decision"] == SEND_BACK}
     last_words = {key: (word["decision"], gate_evidence(line, position, key)) for key, word in words.items()}
     return replace(
-        walk, rounds=with_added_counts(walk.rounds, rounds), last_words={**walk.last_words, **last_words}
+        walk, rounds=counts_with_added(walk.rounds, rounds), last_words={**walk.last_words, **last_words}
     )
 
 

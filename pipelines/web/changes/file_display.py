@@ -132,8 +132,8 @@ class HunkView:
             yield self._cell(row)
 
     @property
-    def pairs(self) -> Iterator[tuple[DiffCell | None, DiffCell | None]]:
-        for old, new in self.hunk.pairs():
+    def cells_side_by_side(self) -> Iterator[tuple[DiffCell | None, DiffCell | None]]:
+        for old, new in self.hunk.rows_side_by_side():
             if old is not None and old is new:
                 # An unchanged line stands on both sides; what is below it is shown once.
                 yield replace(self._cell(old), below=(), writing=False), self._cell(new)
@@ -226,7 +226,7 @@ def file_view(
     lines = text_diff_or_none(old, new, ignore_space=ignore_space)
     if lines is None:
         return FileView(counted, why="A binary file. Download it to look inside.", unreadable=True)
-    changed = lines.added + lines.removed
+    changed = lines.added_line_count + lines.removed_line_count
     if not unfold and (counted.generated or changed > FOLDED_LINES):
         why = "Written by a program." if counted.generated else "A large change."
         return FileView(counted, why=why, folded=True)

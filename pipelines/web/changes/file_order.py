@@ -82,8 +82,10 @@ def order_of_changed_files(old: StoredTree, new: StoredTree, patterns: tuple[str
     ]
     grouped = {file.path for group in groups for file in group.files}
     singles = [file for file in files if file.path not in grouped]
-    shapes = Counter(map(_shape, singles))
-    singles.sort(key=lambda file: _unusual_first(file, kinds[file.path], shapes[_shape(file)]))
+    shapes = Counter(map(_traits_of_files_changed_alike, singles))
+    singles.sort(
+        key=lambda file: _unusual_first(file, kinds[file.path], shapes[_traits_of_files_changed_alike(file)])
+    )
     # The rarest edit first
     return FileOrder(singles, sorted(groups, key=lambda group: len(group.files)))
 
@@ -94,7 +96,7 @@ def place_in_tree(file: CountedFile) -> tuple[tuple[bool, str], ...]:
     return *((False, folder) for folder in folders), (True, name)
 
 
-def _shape(file: CountedFile) -> tuple[Any, ...]:
+def _traits_of_files_changed_alike(file: CountedFile) -> tuple[Any, ...]:
     """Return what files of one sweeping change have in common, although their lines differ."""
     return file.change.change, file.path.rpartition(".")[2], file.added, file.removed
 

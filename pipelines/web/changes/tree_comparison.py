@@ -182,8 +182,8 @@ def _count_file(change: FileChange, stored: StoredBytes, budget: StepBudget) -> 
     return CountedFile(
         change,
         content=new.content or old.content,
-        added=lines.added if lines else None,
-        removed=lines.removed if lines else None,
+        added=lines.added_line_count if lines else None,
+        removed=lines.removed_line_count if lines else None,
         generated=file_kinds.is_generated(change.path, lead),
         too_large=old.too_large or new.too_large,
         edit=_edit_or_empty(change, lines),

@@ -31,17 +31,17 @@ RETRY = RetryStrategy(
 
 @app.task(name=DRAW, queue=DRAWINGS, retry=RETRY)
 async def draw(drawing_id: int) -> None:
-    await _in_thread(drawings.draw_if_pending, drawing_id)
+    await _run_in_drawing_thread(drawings.draw_if_pending, drawing_id)
 
 
 @app.task(name=DRAW_VERSION, queue=DRAWINGS, retry=RETRY)
 async def draw_version(version_id: int) -> None:
-    await _in_thread(_draw_version, version_id)
+    await _run_in_drawing_thread(_draw_version, version_id)
 
 
 @app.task(name=DRAW_DRAFT, queue=DRAWINGS, retry=RETRY)
 async def draw_draft(line_id: int, number: int) -> None:
-    await _in_thread(_draw_draft, line_id, number)
+    await _run_in_drawing_thread(_draw_draft, line_id, number)
 
 
 def _draw_version(version_id: int) -> None:
@@ -51,10 +51,10 @@ def _draw_version(version_id: int) -> None:
         draw_canvas(version.line)
 
 
-def _draw_draft(line_id: int, number: int) -> None:
+def _draw_draft(line_id: int, draft_number: int) -> None:
     """Draw what pages show of the draft, unless a later one was saved, which has its own ticket, or it was
     published."""
-    line = Line.objects.select_related("live").filter(pk=line_id, draft_number=number).first()
+    line = Line.objects.select_related("live").filter(pk=line_id, draft_number=draft_number).first()
     if line is None or (line.live and line.draft_at and line.live.published_at >= line.draft_at):
         return
     if line.live:
@@ -66,7 +66,7 @@ def _draw_draft(line_id: int, number: int) -> None:
     draw_canvas(line)
 
 
-async def _in_thread(function: Callable[..., None], *arguments: int) -> None:
+async def _run_in_drawing_thread(function: Callable[..., None], *arguments: int) -> None:
     def run() -> None:
         try:
             function(*arguments)

@@ -87,7 +87,7 @@ def examination_data(examination: Examination, draft: Mapping[str, Any]) -> dict
     studies = ((station, remedies.subject.analysis(station)) for station in line.stations)
     return answer | {
         "rules": {
-            rule["id"]: _with_station_names(line, rule)
+            rule["id"]: _rule_with_station_names(line, rule)
             for _station, study in studies
             for rule in _rules_data(RememberedAnalysis(study))
         },
@@ -165,7 +165,7 @@ def _rules_data(known: RememberedAnalysis) -> tuple[dict[str, Any], ...]:
     return tuple(_rule_data(known.study, numbers, liveness) for liveness in standings)
 
 
-def _with_station_names(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
+def _rule_with_station_names(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
     """An analysis knows the rules of one station only, so a condition on edges has keys of stations in its words."""
     when = line.rules_by_id[rule["id"]][1].when
     if not any(isinstance(leaf, EdgeCountTest) for leaf in condition_leaf_tests(when)):

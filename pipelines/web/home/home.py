@@ -187,7 +187,7 @@ def first_steps_or_none(user: User, projects: Sequence[Project]) -> FirstSteps |
     if line is None or sum(_last_task_numbers(projects=able)) >= MANY:
         return None
     tasks = list(_first_task_ids(projects=able))
-    rest = _later_steps(user, line, able)
+    rest = _steps_after_first_task(user, line, able)
     first = first_task(line, user) if not all(step.done for step in rest) else None
     if (
         first is not None
@@ -199,7 +199,7 @@ def first_steps_or_none(user: User, projects: Sequence[Project]) -> FirstSteps |
     return FirstSteps(first, rest, alone)
 
 
-def _later_steps(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
+def _steps_after_first_task(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
     """Steps after the first task."""
     keys = (line.project.owner.key, line.project.key, line.key)
     change = FirstStep(

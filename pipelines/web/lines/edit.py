@@ -48,7 +48,7 @@ def edit_text_page(request: SignedInRequest, line: Line) -> HttpResponse:
     except publishing.DraftConflict as conflict:
         return conflict_page(request, line, text, conflict)
     except (DocumentError, Invalid) as fault:
-        placed = _with_text_lines(text, fault.problems)
+        placed = _problems_with_text_lines(text, fault.problems)
         return _edit_page(request, line, text, unreadable_examination(placed), status=422, unsaved=True)
     messages.success(request, "Draft saved")
     return redirect("line-edit", line.project.owner.key, line.project.key, saved.key)
@@ -73,7 +73,7 @@ def conflict_page(
     )
 
 
-def _with_text_lines(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
+def _problems_with_text_lines(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
     """Return the problems with the line of the text for each. A text that cannot be read names its own line
     already."""
     if not problems or any(problem.line for problem in problems):

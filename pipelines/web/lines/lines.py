@@ -320,13 +320,13 @@ def does_draft_differ_from_live(line: Line) -> bool:
         parsed = read_line(line.draft)
     except DocumentError:
         return True
-    draft = _without_drawing(document_to_publish(parsed.to_document()))
+    draft = _document_without_drawing(document_to_publish(parsed.to_document()))
     # A line that says nothing of jumps allows none, and under revision 2 all (law §12).
     jumps_differ = parsed_versions.parsed_line_by_version_id(line.live.pk).jump_targets != parsed.jump_targets
-    return jumps_differ or draft != _without_drawing(line.live.document)
+    return jumps_differ or draft != _document_without_drawing(line.live.document)
 
 
-def _without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
+def _document_without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
     # `extra.editor` is what the canvas keeps: positions and notes.
     extra = {key: value for key, value in document.get("extra", {}).items() if key != "editor"}
     bare = {key: value for key, value in document.items() if key != "extra"}

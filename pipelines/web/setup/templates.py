@@ -80,7 +80,7 @@ def create_line(
         # In the text, so that the comments of the template stay.
         text = text.replace(f"agent: {old_agent}\n", f"agent: {agent}\n{more}")
     document = template_with_commands(text, commands) if commands else text
-    return publishing.create_line(project, key, name, _with_name(document, name), user)
+    return publishing.create_line(project, key, name, _document_with_name(document, name), user)
 
 
 def _free_name(project: Project, name: str, repository_name: str) -> str:
@@ -90,7 +90,7 @@ def _free_name(project: Project, name: str, repository_name: str) -> str:
     return next(option for option in chain((name, own), numbered) if option not in used)
 
 
-def _with_name(document: str | dict[str, Any], name: str) -> str | dict[str, Any]:
+def _document_with_name(document: str | dict[str, Any], name: str) -> str | dict[str, Any]:
     if isinstance(document, str):
         return document
     return {**document, "name": name}

@@ -32,7 +32,7 @@ LISTED = 50
 def bulk_commands_page(request: SignedInRequest) -> HttpResponse:
     """List the reader's commands for many tasks; POST makes one, which is planned then."""
     if request.method == "POST":
-        return _create(request)
+        return _create_bulk_command(request)
     return render_in_shell(
         request,
         "tasks/bulk_list.html",
@@ -45,7 +45,7 @@ def bulk_commands_page(request: SignedInRequest) -> HttpResponse:
 @sign_in_required
 @require_safe
 def bulk_command_page(request: SignedInRequest, bulk: UUID) -> HttpResponse:
-    return _render(request, _summary(request, _get_command_or_404(request, bulk)))
+    return _render_bulk_summary(request, _visible_bulk_summary(request, _get_command_or_404(request, bulk)))
 
 
 @sign_in_required
@@ -59,7 +59,7 @@ def start_bulk_command(request: SignedInRequest, bulk: UUID) -> HttpResponse:
         refusal = late.detail
     except Invalid as fault:
         refusal = str(fault)
-    return _answer(request, bulk, refusal)
+    return _bulk_response(request, bulk, refusal)
 
 
 @sign_in_required
@@ -70,10 +70,10 @@ def stop_bulk_command(request: SignedInRequest, bulk: UUID) -> HttpResponse:
         bulk_commands.stop_bulk_command(command, request.user)
     except Conflict as late:
         refusal = late.detail
-    return _answer(request, bulk, refusal)
+    return _bulk_response(request, bulk, refusal)
 
 
-def _create(request: SignedInRequest) -> HttpResponse:
+def _create_bulk_command(request: SignedInRequest) -> HttpResponse:
     form = request.POST
     _withdraw_earlier_plan(request)
     bulk_request = BulkRequest(
@@ -86,8 +86,8 @@ def _create(request: SignedInRequest) -> HttpResponse:
         selection = _requested_selection(request)
         command = bulk_commands.create_bulk_command(request.user, request.user, bulk_request, selection)
     except Invalid as fault:
-        return _render(request, None, str(fault), status=422)
-    return _answer(request, command.pk, "")
+        return _render_bulk_summary(request, None, str(fault), status=422)
+    return _bulk_response(request, command.pk, "")
 
 
 def _withdraw_earlier_plan(request: SignedInRequest) -> None:
@@ -135,20 +135,24 @@ def _get_command_or_404(request: SignedInRequest, bulk: UUID) -> BulkCommand:
         raise Http404 from missing
 
 
-def _summary(request: SignedInRequest, command: BulkCommand) -> BulkSummary:
+def _visible_bulk_summary(request: SignedInRequest, command: BulkCommand) -> BulkSummary:
     return bulk_commands.bulk_summary(command, request.user)
 
 
-def _answer(request: SignedInRequest, bulk: UUID, refusal: str) -> HttpResponse:
+def _bulk_response(request: SignedInRequest, bulk: UUID, refusal: str) -> HttpResponse:
     """Answer the part alone in a dialog, or in a page that goes on by itself."""
     if is_fragment_request(request, "bulk"):
-        return _render(request, _summary(request, _get_command_or_404(request, bulk)), refusal)
+        return _render_bulk_summary(
+            request, _visible_bulk_summary(request, _get_command_or_404(request, bulk)), refusal
+        )
     if refusal:
-        return _render(request, _summary(request, _get_command_or_404(request, bulk)), refusal, status=409)
+        return _render_bulk_summary(
+            request, _visible_bulk_summary(request, _get_command_or_404(request, bulk)), refusal, status=409
+        )
     return redirect("task-bulk-command", bulk)
 
 
-def _render(
+def _render_bulk_summary(
     request: SignedInRequest, summary: BulkSummary | None, refusal: str = "", status: int = 200
 ) -> HttpResponse:
     is_part = is_fragment_request(request, "bulk")

@@ -153,7 +153,7 @@ def _past_pauses(task: Task, instant: datetime) -> list[Pause]:
 
 
 def _display_status(status: str, task_view: TaskView) -> str:
-    """Return the status that was shown, as `models.with_display_status` says it of now."""
+    """Return the status that was shown, as `models.tasks_with_display_status` says it of now."""
     by_hand = any(job.kind == "manual" and job.state == Job.State.RUNNING for job in task_view.jobs)
     if status in (Status.RUNNING, Status.EVALUATING) and by_hand:
         return WAITING_FOR_INPUT

@@ -47,11 +47,11 @@ class AcpConversation:
         nothing = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
         where: dict[str, Any] = {"cwd": folder, "mcpServers": servers}
         try:
-            begun = await self._ask(
+            begun = await self._call_program(
                 "initialize", {"protocolVersion": PROTOCOL, "clientCapabilities": nothing}
             )
             session = await self._new_session(where, begun)
-            await self._ask(
+            await self._call_program(
                 "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]}
             )
         except AcpFailed as error:
@@ -66,15 +66,15 @@ class AcpConversation:
         """:raises AcpFailed"""
         ways = [dict_or_empty(way).get("id") for way in list_or_empty(begun.get("authMethods"))]
         try:
-            return (await self._ask("session/new", where)).get("sessionId")
+            return (await self._call_program("session/new", where)).get("sessionId")
         except AcpFailed:
             # Only then: of a program that is signed in already a second time may take as long as it likes
             if self._call.preset.acp_sign_in not in ways:
                 raise
-        await self._ask("authenticate", {"methodId": self._call.preset.acp_sign_in})
-        return (await self._ask("session/new", where)).get("sessionId")
+        await self._call_program("authenticate", {"methodId": self._call.preset.acp_sign_in})
+        return (await self._call_program("session/new", where)).get("sessionId")
 
-    async def _ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def _call_program(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """:raises AcpFailed"""
         self._number += 1
         number = self._number
@@ -94,7 +94,7 @@ class AcpConversation:
 
     def _handle_message(self, message: dict[str, Any]) -> None:
         if "method" in message:
-            task = asyncio.get_running_loop().create_task(self._serve(message))
+            task = asyncio.get_running_loop().create_task(self._answer_request_of_program(message))
             self._serving.add(task)
             task.add_done_callback(self._serving.discard)
         elif (
@@ -104,7 +104,7 @@ class AcpConversation:
         ):
             answer.set_result(message)
 
-    async def _serve(self, message: dict[str, Any]) -> None:
+    async def _answer_request_of_program(self, message: dict[str, Any]) -> None:
         try:
             if message["method"] != ASKS:
                 error = {"code": NO_SUCH_METHOD, "message": "There is no such method here."}

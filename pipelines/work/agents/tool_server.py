@@ -136,7 +136,7 @@ class OutgoingMessages(SocketEnd):
 
 def tool_server(tools: TaskTools) -> Server[Any]:
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_definition(tool) for tool in tools.offered])
+        return types.ListToolsResult(tools=[_tool_definition(tool) for tool in tools.offered])
 
     async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -159,7 +159,7 @@ def tool_server(tools: TaskTools) -> Server[Any]:
     )
 
 
-def _definition(tool: TaskTool) -> types.Tool:
+def _tool_definition(tool: TaskTool) -> types.Tool:
     return types.Tool.model_validate(
         {
             "name": tool.name,

@@ -86,7 +86,7 @@ class S3Store(ArtifactStore):
             content.seek(0)
             self._call("PUT", name, headers, content=content.chunks(PIECE), accepted=(200, 412))
 
-        self._repeat(upload_bytes)
+        self._call_again_after_lost_answers(upload_bytes)
         return name
 
     def exists(self, name: str) -> bool:
@@ -100,7 +100,7 @@ class S3Store(ArtifactStore):
         return int(self._head(name)["content-length"])
 
     def delete(self, name: str) -> None:
-        self._repeat(lambda: self._call("DELETE", name, accepted=(200, 204, 404)))
+        self._call_again_after_lost_answers(lambda: self._call("DELETE", name, accepted=(200, 204, 404)))
 
     # The port
 
@@ -127,10 +127,10 @@ class S3Store(ArtifactStore):
 
     def _head(self, name: str) -> Mapping[str, str]:
         headers = {"x-amz-checksum-mode": "ENABLED"}
-        answer = self._repeat(lambda: self._call("HEAD", name, headers))
+        answer = self._call_again_after_lost_answers(lambda: self._call("HEAD", name, headers))
         return answer.headers
 
-    def _repeat(self, call: Any) -> Any:
+    def _call_again_after_lost_answers(self, call: Any) -> Any:
         """Call again after an answer got lost, a few times."""
         for tried in range(1, TRIES):
             try:
@@ -183,7 +183,7 @@ class S3Store(ArtifactStore):
     @cached_property
     def _client(self) -> httpx2.Client:
         # No proxy of the machine and no redirect: the operator named this address, and no other
-        return httpx2.Client(timeout=TIMEOUT, verify=trusted_authorities().context, trust_env=False)
+        return httpx2.Client(timeout=TIMEOUT, verify=trusted_authorities().tls_context, trust_env=False)
 
 
 class ObjectReader(io.RawIOBase):
@@ -192,10 +192,10 @@ class ObjectReader(io.RawIOBase):
     def __init__(self, store: S3Store, name: str) -> None:
         super().__init__()
         self._store, self._name, self._position, self._buffer = store, name, 0, b""
-        self._answer = store._repeat(self._ask)
+        self._answer = store._call_again_after_lost_answers(self._request_object_from_position)
         self.size = int(self._answer.headers["content-length"])
 
-    def _ask(self) -> httpx2.Response:
+    def _request_object_from_position(self) -> httpx2.Response:
         headers = {"range": f"bytes={self._position}-"} if self._position else {}
         answer = self._store._call("GET", self._name, headers, stream=True)
         self._pieces = answer.iter_raw(PIECE)
@@ -223,7 +223,7 @@ class ObjectReader(io.RawIOBase):
             except httpx2.TransportError:
                 self._answer.close()
                 time.sleep(PAUSE_SECONDS * 2**tried)
-                self._answer = self._store._repeat(self._ask)
+                self._answer = self._store._call_again_after_lost_answers(self._request_object_from_position)
                 continue
             self._position += len(piece)
             return piece

@@ -144,10 +144,10 @@ def _initial_state(
     )
     report(f"{base} is at {commit[:7]}")
     state = GitState(branch=_checked_branch_name(access, base), base_branch=base, base=commit, head=commit)
-    return _with_head_changes(access, state, mirror, remote, report) if access.head else state
+    return _state_with_head_changes(access, state, mirror, remote, report) if access.head else state
 
 
-def _with_head_changes(
+def _state_with_head_changes(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> GitState:
     """Add what a branch changed since it left the base, on top of where the base is now. :raises GitRefused"""

@@ -374,10 +374,10 @@ def _diff_hunks(old: Lines, new: Lines, budget: StepBudget) -> list[tuple[Lines,
             span = (spans[-1][0], span[1], spans[-1][2], span[3])
             spans.pop()
         spans.append(span)
-    return [(_with_context_lines(old, a, b), _with_context_lines(new, c, d)) for a, b, c, d in spans]
+    return [(_lines_with_context(old, a, b), _lines_with_context(new, c, d)) for a, b, c, d in spans]
 
 
-def _with_context_lines(lines: Lines, first: int, end: int) -> Lines:
+def _lines_with_context(lines: Lines, first: int, end: int) -> Lines:
     """Return the lines with those around them, and a mark where the file begins or ends there."""
     start, stop = first - AROUND, end + AROUND
     begun = [b""] if start < 0 else []
@@ -387,7 +387,7 @@ def _with_context_lines(lines: Lines, first: int, end: int) -> Lines:
 
 def _occurrences_up_to_two(lines: Lines, part: Lines) -> int:
     """Count how often the part stands in the lines, up to 2."""
-    # With the marks of `_with_context_lines` for the beginning and the end of a file
+    # With the marks of `_lines_with_context` for the beginning and the end of a file
     padded = [b"", *lines, b""]
     count = 0
     for at in range(len(padded) - len(part) + 1):

@@ -36,13 +36,15 @@ def change_so_far(prepared: Prepared, workspace: Path, manifest: tuple[Entry, ..
         # Built as the commit would be, so that its id is the one that people will approve
         tree, _made = trees.root_id_and_trees(leaves)
         base_files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, state.base))
-        counted = facts.git_facts(with_new_blobs(store, blobs), base_files, leaves, access.order.sensitive)
+        counted = facts.git_facts(
+            store_with_new_blobs(store, blobs), base_files, leaves, access.order.sensitive
+        )
         commits = count_commits_ahead(mirror, state.base, state.head)
     changed = leaves != prepared.files or prepared.settles is not None
     return {"base": state.base, "tree": tree.decode(), "commits": commits + changed, **counted}
 
 
-def with_new_blobs(store: Any, blobs: Sequence[ShaFile]) -> OverlayObjectStore:
+def store_with_new_blobs(store: Any, blobs: Sequence[ShaFile]) -> OverlayObjectStore:
     """Return a store that has these, too, in memory alone."""
     memory = MemoryObjectStore()
     for blob in blobs:

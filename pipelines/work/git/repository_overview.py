@@ -16,7 +16,11 @@ from pipelines.work.git.checkout import tree_faults
 from pipelines.work.git.folder_state import missing_parts_text_or_empty
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import ERRORS, Remote, _object_id
-from pipelines.work.git.submodules.modules import module_address, pinned_commit_by_path, tree_modules
+from pipelines.work.git.submodules.modules import (
+    pinned_commit_by_path,
+    submodule_repository_address,
+    submodules_of_tree,
+)
 from pipelines.work.spec.ecosystems import RepositoryFiles
 
 MOST_FETCHED = 64 * 1024**2
@@ -72,13 +76,13 @@ def _submodule_faults(
     """Say of each submodule why its address is not taken: none is asked for anything."""
     pins = pinned_commit_by_path(files)
     try:
-        modules = tree_modules(store, files) if pins else {}
+        modules = submodules_of_tree(store, files) if pins else {}
     except GitRefused as refused:
         yield str(refused)
         return
     for path in pins:
         try:
-            module_address(path, modules, remote.address, remote.folders)
+            submodule_repository_address(path, modules, remote.address, remote.folders)
         except GitRefused as refused:
             yield str(refused)
 

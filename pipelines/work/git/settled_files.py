@@ -17,10 +17,10 @@ from pipelines.work.git.lfs.large_files import LargeFiles
 from pipelines.work.git.lfs.pointers import (
     MOST_POINTER,
     Pointer,
+    lfs_attributes_of_workspace,
     parsed_pointer_or_none,
-    workspace_attributes,
 )
-from pipelines.work.git.submodules.modules import submodule_text, tree_modules
+from pipelines.work.git.submodules.modules import submodule_text, submodules_of_tree
 from pipelines.work.git.submodules.pins import check_submodules, current_commit_by_path
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.trees import is_in_submodule, leaf_by_path_of_tree
@@ -59,14 +59,16 @@ def settle_files(prepared: Prepared, root: Path, workspace: Path, picture: Pictu
             if pins:
                 # What the station wrote into `.gitmodules` gets no credential
                 base_files = leaf_by_path_of_tree(store, commit_tree(store, state.base))
-                trusted = {module.url for module in tree_modules(store, base_files).values()}
+                trusted = {module.url for module in submodules_of_tree(store, base_files).values()}
                 check_submodules(access, remote, workspace, prepared.files, prepared.modules, pins, trusted)
             large = LargeFiles(mirror, remote, state.base, lambda text: None, access.stored, access.fetch)
             large.bring_into_mirror(pointers)
             modes = {str(entry["path"]): entry.get("mode", 0) for entry in picture.manifest}
             for path, pointer in pointers.items():
                 large.replace_file(workspace, path, pointer, modes[path])
-    return _with_large_files(settled, workspace, workspace.relative_to(root).as_posix(), pointers)
+    return _settled_files_with_large_files(
+        settled, workspace, workspace.relative_to(root).as_posix(), pointers
+    )
 
 
 def _settled_files_with_pins(picture: Picture, root: Path, pins: Mapping[str, ObjectID]) -> SettledFiles:
@@ -89,7 +91,7 @@ def _settled_files_with_pins(picture: Picture, root: Path, pins: Mapping[str, Ob
 
 
 def _pointers_left(workspace: Path, picture: Picture) -> Iterator[tuple[str, Pointer]]:
-    attributes = workspace_attributes(workspace)
+    attributes = lfs_attributes_of_workspace(workspace)
     for path in picture.stamps:
         size = picture.stamps[path][0][0]
         # The size first: it is known already, and rules out most files
@@ -99,7 +101,7 @@ def _pointers_left(workspace: Path, picture: Picture) -> Iterator[tuple[str, Poi
                     yield path, pointer
 
 
-def _with_large_files(
+def _settled_files_with_large_files(
     settled: SettledFiles, workspace: Path, below: str, pointers: dict[str, Pointer]
 ) -> SettledFiles:
     manifest: list[Entry] = []

@@ -54,9 +54,9 @@ class Merger:
         """Merge both sides. A file in conflict contains both between marks with their `names` where that can
         be done; else it is ours, or the one that is left."""
         for old, new in self._renamed_files(base, ours, theirs):
-            base, theirs = _with_renamed_file(base, old, new), _with_renamed_file(theirs, old, new)
+            base, theirs = _files_with_one_renamed(base, old, new), _files_with_one_renamed(theirs, old, new)
         for old, new in self._renamed_files(base, theirs, ours):
-            base, ours = _with_renamed_file(base, old, new), _with_renamed_file(ours, old, new)
+            base, ours = _files_with_one_renamed(base, old, new), _files_with_one_renamed(ours, old, new)
         merged: dict[str, Leaf] = {}
         for path in sorted({*base, *ours, *theirs}):
             was, our, their = base.get(path), ours.get(path), theirs.get(path)
@@ -141,7 +141,7 @@ class Merger:
         return blob.data.splitlines(keepends=True)
 
 
-def _with_renamed_file(files: Files, was: str, now: str) -> Files:
+def _files_with_one_renamed(files: Files, was: str, now: str) -> Files:
     """Return the files with one of them under another name."""
     return {now if path == was else path: leaf for path, leaf in files.items()}
 
@@ -171,7 +171,7 @@ def merged_lines_and_is_clean(
             merged += sides[0] if parts[0] else sides[1]
         else:
             clean = False
-            merged += _between_marks(sides[0], sides[1], names)
+            merged += _lines_with_conflict_marks(sides[0], sides[1], names)
         at = end
     return merged + base[at:], clean
 
@@ -189,12 +189,12 @@ def _lines_with_edits(base: Lines, first: int, end: int, edits: Sequence[Edit]) 
     return applied + base[first:end]
 
 
-def _between_marks(ours: Lines, theirs: Lines, names: tuple[str, str]) -> Lines:
+def _lines_with_conflict_marks(ours: Lines, theirs: Lines, names: tuple[str, str]) -> Lines:
     left, right = (name.encode() + b"\n" for name in names)
-    return [OURS + left, *_with_line_ends(ours), BASE_END, *_with_line_ends(theirs), THEIRS + right]
+    return [OURS + left, *_lines_each_ended(ours), BASE_END, *_lines_each_ended(theirs), THEIRS + right]
 
 
-def _with_line_ends(lines: Lines) -> Lines:
+def _lines_each_ended(lines: Lines) -> Lines:
     # A mark begins on a line of its own.
     return [line if line.endswith(b"\n") else line + b"\n" for line in lines]
 

@@ -18,8 +18,8 @@ from pipelines.work.git.gitignore import IgnoreFiles
 from pipelines.work.git.lfs.pointers import (
     MOST_POINTER,
     Pointer,
+    lfs_attributes_of_workspace,
     parsed_pointer_or_none,
-    workspace_attributes,
 )
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.results.files import open_plain_file
@@ -48,7 +48,7 @@ def read_workspace_tree_and_new_blobs(
 
     :raises GitRefused: too much is new
     """
-    ignored, room, attributes = IgnoreFiles(workspace), MOST_NEW, workspace_attributes(workspace)
+    ignored, room, attributes = IgnoreFiles(workspace), MOST_NEW, lfs_attributes_of_workspace(workspace)
     tree_files: dict[str, Leaf] = {path: (SUBMODULE, pin) for path, pin in pins.items()}
     new: list[ShaFile] = []
     for entry in manifest:

@@ -254,9 +254,9 @@ class AgentWatch(command.Watch):
             if self._final is not None:
                 self._final.cancel()
 
-    async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
+    async def _copy_output_to_log(self, name: str, stream: asyncio.StreamReader) -> None:
         if name == "out":
-            await super()._copy(name, stream)
+            await super()._copy_output_to_log(name, stream)
             # The last line may lack its end.
             self._lines.feed_bytes(b"", final=True)
             return

@@ -173,8 +173,8 @@ class Watch:
         try:
             # Read to the end before the wait: a full pipe would hold up the program.
             async with asyncio.TaskGroup() as streams:
-                streams.create_task(self._copy("out", self.process.stdout))
-                streams.create_task(self._copy("err", self.process.stderr))
+                streams.create_task(self._copy_output_to_log("out", self.process.stdout))
+                streams.create_task(self._copy_output_to_log("err", self.process.stderr))
             ended = await self.process.wait()
         finally:
             if self._hurry is not None:
@@ -197,7 +197,7 @@ class Watch:
             await self.sink.note(note)
         return outcome
 
-    async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
+    async def _copy_output_to_log(self, name: str, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(READ_BYTES):
             self.heard_at = time.monotonic()
             self.tails[name] = (self.tails.get(name, b"") + data)[-text_counts.TAIL :]
@@ -316,7 +316,7 @@ class Watch:
         text_output = output.output_in_text(
             text, self.spec.output_keys, self.spec.prompt or "", cut if self.text_cut else ""
         )
-        return output.with_remark_on_replaced_bytes(text_output, self.text)
+        return output.output_with_remark_on_replaced_bytes(text_output, self.text)
 
     def _log_lines_on_unused_output(self, outcome: Outcome) -> list[str]:
         """Lines for the log on output that was there and is not in the outcome."""

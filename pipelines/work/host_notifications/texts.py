@@ -11,7 +11,7 @@ from pipelines.queries import versions
 from pipelines.queries.addresses import absolute_url
 from pipelines.queries.task_branch import last_known_remote_commit
 from pipelines.queries.unmerged import has_unmerged_change
-from pipelines.routing.decide.approval import with_extra_votes
+from pipelines.routing.decide.approval import approval_policy_with_extra_votes
 from pipelines.work.hosts.host import CommitState
 from pipelines.work.hosts.markdown import inline_code
 from pipelines.work.transport.local.request_text import gate_decision_and_reason
@@ -69,7 +69,11 @@ def commit_state_and_description(task: Task, commit: str) -> tuple[CommitState, 
         yes = Count("votes", filter=Q(votes__word=Word.APPROVE))
         visits = task.gate_visits.filter(state=GateVisit.State.OPEN).annotate(yes=yes).order_by("opened_at")
         missing_votes = [
-            _votes_text(gate.name, with_extra_votes(gate.approval, visit.producers).min_votes, visit.yes)
+            _votes_text(
+                gate.name,
+                approval_policy_with_extra_votes(gate.approval, visit.producers).min_votes,
+                visit.yes,
+            )
             for visit in visits
             if (gate := line.gates_by_key.get(visit.gate)) is not None
         ]

@@ -44,7 +44,7 @@ async def _open_or_update_request_and_is_new(
     known = await host.list_requests_between(head, base)
     now = next((request for request in known if request.state == "open"), None)
     if now is not None:
-        body = with_own_section(now.body, request_text.body)
+        body = description_with_own_section(now.body, request_text.body)
         # By lines: a host may return other line ends (\r\n), which are no change
         same = body.splitlines() == now.body.splitlines()
         return (now if same else await host.update_request_body(now.number, body)), True
@@ -67,7 +67,7 @@ def own_section(body: str) -> str:
     return f"{BEGIN}\n{body}\n{END}"
 
 
-def with_own_section(before: str, body: str) -> str:
+def description_with_own_section(before: str, body: str) -> str:
     """Replace our section of a description; what people wrote beside it stays."""
     # No pattern: it would look for the end from each beginning anew.
     begin = before.find(BEGIN)

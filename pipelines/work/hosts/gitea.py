@@ -64,23 +64,25 @@ class Gitea:
                 return []
             raise
         if text_field(one, "state") == "open" and not is_from_fork(one):
-            return [self._request(one)]
+            return [self._opened_request(one)]
         pulls = await self._host.list_all(
             path, state="all", sort="recentupdate", base_branch=base, limit=LIMIT
         )
-        return [self._request(pull) for pull in pulls if _is_between(pull, head, base)]
+        return [self._opened_request(pull) for pull in pulls if _is_between(pull, head, base)]
 
     async def open_request(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         payload = {"head": head, "base": base, "title": title, "body": body}
         try:
-            return self._request(await self._host.call("POST", f"{self._repo}/pulls", payload))
+            return self._opened_request(await self._host.call("POST", f"{self._repo}/pulls", payload))
         except HostError as error:
             if error.status == 409:
                 raise AlreadyOpen(str(error), error.status) from error
             raise
 
     async def update_request_body(self, number: int, body: str) -> OpenedRequest:
-        return self._request(await self._host.call("PATCH", f"{self._repo}/pulls/{number}", {"body": body}))
+        return self._opened_request(
+            await self._host.call("PATCH", f"{self._repo}/pulls/{number}", {"body": body})
+        )
 
     async def comments_since(self, kind: Thing, number: int, since: datetime) -> list[str]:
         path = f"{self._repo}/issues/{number}/comments"
@@ -190,7 +192,7 @@ class Gitea:
         event = headers.get("x-gitea-event") or headers.get("x-forgejo-event")
         return github_push_event_or_none(payload) if event == "push" else None
 
-    def _request(self, pull: Mapping[str, Any]) -> OpenedRequest:
+    def _opened_request(self, pull: Mapping[str, Any]) -> OpenedRequest:
         state: RequestState = "open" if pull.get("state") == "open" else "closed"
         if pull.get("merged") is True:
             state = "merged"

@@ -90,12 +90,12 @@ class GitHub:
         pulls = await self._host.list_all(
             f"{self._repo}/pulls", head=f"{self._page.owner}:{head}", base=base, state="all", per_page=100
         )
-        return [self._request(pull) for pull in pulls if not is_from_fork(pull)]
+        return [self._opened_request(pull) for pull in pulls if not is_from_fork(pull)]
 
     async def open_request(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         payload = {"title": title, "head": head, "base": base, "body": body}
         try:
-            return self._request(await self._host.call("POST", f"{self._repo}/pulls", payload))
+            return self._opened_request(await self._host.call("POST", f"{self._repo}/pulls", payload))
         except HostError as error:
             # 422 is any refusal; only the words tell this one.
             if error.status == 422 and "already exists" in str(error):
@@ -104,7 +104,7 @@ class GitHub:
 
     async def update_request_body(self, number: int, body: str) -> OpenedRequest:
         path = f"{self._repo}/pulls/{number}"
-        return self._request(await self._host.call("PATCH", path, {"body": body}))
+        return self._opened_request(await self._host.call("PATCH", path, {"body": body}))
 
     async def comments_since(self, kind: Thing, number: int, since: datetime) -> list[str]:
         path = f"{self._repo}/issues/{number}/comments"
@@ -315,7 +315,7 @@ class GitHub:
     def push_event(headers: Headers, payload: Any) -> PushEvent | None:
         return github_push_event_or_none(payload) if headers.get("x-github-event") == "push" else None
 
-    def _request(self, pull: Mapping[str, Any]) -> OpenedRequest:
+    def _opened_request(self, pull: Mapping[str, Any]) -> OpenedRequest:
         state: RequestState = "open" if pull.get("state") == "open" else "closed"
         if pull.get("merged_at"):
             state = "merged"

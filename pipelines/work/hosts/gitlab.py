@@ -99,7 +99,7 @@ class GitLab:
             path, source_branch=head, target_branch=base, state="all", per_page=100
         )
         return [
-            self._request(merge_request)
+            self._opened_request(merge_request)
             for merge_request in merge_requests
             if not _is_from_fork(merge_request)
         ]
@@ -107,7 +107,9 @@ class GitLab:
     async def open_request(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         payload = {"source_branch": head, "target_branch": base, "title": title, "description": body}
         try:
-            return self._request(await self._host.call("POST", f"{self._project}/merge_requests", payload))
+            return self._opened_request(
+                await self._host.call("POST", f"{self._project}/merge_requests", payload)
+            )
         except HostError as error:
             # Conflict: a request between these two branches is open already
             if error.status == 409:
@@ -116,7 +118,7 @@ class GitLab:
 
     async def update_request_body(self, number: int, body: str) -> OpenedRequest:
         path = f"{self._project}/merge_requests/{number}"
-        return self._request(await self._host.call("PUT", path, {"description": body}))
+        return self._opened_request(await self._host.call("PUT", path, {"description": body}))
 
     async def comments_since(self, kind: Thing, number: int, since: datetime) -> list[str]:
         """The latest hundred: it does not take a time."""
@@ -313,8 +315,8 @@ class GitLab:
             )
         else:
             # A change tells all labels, old ones too: only what was added now is a trigger
-            labels = _added_names(object_field(changes, "labels"), "title")
-            people = _added_names(object_field(changes, "assignees"), "username")
+            labels = _added_row_texts(object_field(changes, "labels"), "title")
+            people = _added_row_texts(object_field(changes, "assignees"), "username")
         triggers: list[tuple[Literal["label", "assignee"], str]] = [("label", label) for label in labels]
         triggers += [("assignee", person) for person in people]
         return [
@@ -352,7 +354,7 @@ class GitLab:
             payload, path, (text_field(payload, "user_username"),), (text_field(payload, "user_email"),)
         )
 
-    def _request(self, merge_request: Mapping[str, Any]) -> OpenedRequest:
+    def _opened_request(self, merge_request: Mapping[str, Any]) -> OpenedRequest:
         which = number_field(merge_request, "iid")
         url = safe_link(text_field(merge_request, "web_url"), f"{self._page}/-/merge_requests/{which}")
         state = STATES.get(text_field(merge_request, "state"), "closed")
@@ -400,6 +402,6 @@ def _row_texts(payload: Any, key: str, name: str) -> list[str]:
     ]
 
 
-def _added_names(change: Mapping[str, Any], name: str) -> list[str]:
+def _added_row_texts(change: Mapping[str, Any], name: str) -> list[str]:
     before = _row_texts(change, "previous", name)
     return [entry for entry in _row_texts(change, "current", name) if entry not in before]

@@ -9,7 +9,7 @@ from pipelines.work.results.text import escaped_for_storage
 
 def inline_code(text: str) -> str:
     """Return the text as inline code."""
-    inner = " ".join(_without_comment_mark(text).split())
+    inner = " ".join(_text_without_comment_mark(text).split())
     longest = max(map(len, re.findall(r"`+", inner)), default=0)
     # One more than the longest run inside: the text cannot end its own code
     ticks = "`" * (longest + 1)
@@ -20,13 +20,13 @@ def inline_code(text: str) -> str:
 
 def code_block(text: str) -> str:
     """Return the text as a code block on lines of its own."""
-    inner = _without_comment_mark(text)
+    inner = _text_without_comment_mark(text)
     longest = max(map(len, re.findall(r"`+", inner)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{inner}\n{fence}"
 
 
-def _without_comment_mark(text: str) -> str:
+def _text_without_comment_mark(text: str) -> str:
     """Escape the text so that it does not end a comment of ours either, by which a description is recognized."""
     # A comment of HTML is how a description of ours is recognized: no other text may make one
     return "\n".join(map(escaped_for_storage, text.splitlines())).replace("<!--", "<!-\u200b-")

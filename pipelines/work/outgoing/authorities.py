@@ -49,7 +49,7 @@ class Authorities:
     source: str = ""
 
     @cached_property
-    def context(self) -> ssl.SSLContext:
+    def tls_context(self) -> ssl.SSLContext:
         made = _public_context()
         if self.own:
             made.load_verify_locations(cadata="\n".join(self.own))

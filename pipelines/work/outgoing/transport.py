@@ -26,7 +26,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._inner = httpx2.AsyncHTTPTransport(
-            verify=trusted_authorities().context,
+            verify=trusted_authorities().tls_context,
             trust_env=False,
             limits=httpx2.Limits(max_keepalive_connections=0),
         )
@@ -36,11 +36,13 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         *others, last = await self._guard.allowed_addresses(name, port)
         for address in others:
             try:
-                return await self._inner.handle_async_request(_with_address(request, address, name))
+                return await self._inner.handle_async_request(
+                    _request_sent_to_address(request, address, name)
+                )
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 continue  # Nothing was sent yet.
         with _explaining_certificates(name):
-            return await self._inner.handle_async_request(_with_address(request, last, name))
+            return await self._inner.handle_async_request(_request_sent_to_address(request, last, name))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -52,7 +54,7 @@ class GuardedBlockingTransport(httpx2.BaseTransport):
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._inner = httpx2.HTTPTransport(
-            verify=trusted_authorities().context,
+            verify=trusted_authorities().tls_context,
             trust_env=False,
             limits=httpx2.Limits(max_keepalive_connections=0),
         )
@@ -62,11 +64,11 @@ class GuardedBlockingTransport(httpx2.BaseTransport):
         *others, last = asyncio.run(self._guard.allowed_addresses(name, port))
         for address in others:
             try:
-                return self._inner.handle_request(_with_address(request, address, name))
+                return self._inner.handle_request(_request_sent_to_address(request, address, name))
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 continue  # Nothing was sent yet.
         with _explaining_certificates(name):
-            return self._inner.handle_request(_with_address(request, last, name))
+            return self._inner.handle_request(_request_sent_to_address(request, last, name))
 
     def close(self) -> None:
         self._inner.close()
@@ -94,7 +96,7 @@ def _host_and_port(request: httpx2.Request) -> tuple[str, int]:
     return host.strip("[]"), request.url.port or (443 if request.url.scheme == "https" else 80)
 
 
-def _with_address(request: httpx2.Request, address: str, name: str) -> httpx2.Request:
+def _request_sent_to_address(request: httpx2.Request, address: str, name: str) -> httpx2.Request:
     return httpx2.Request(
         request.method,
         request.url.copy_with(host=address),

@@ -301,10 +301,15 @@ def isolation_places(
 ) -> Places:
     """Absolute, by their names and with links resolved. Nothing inside a `hidden` place is seen, nor are the secrets of
     `home` and the `.git` of the `installation`; inside of that, what is listed besides."""
-    secret, bases = with_resolved(hidden, (home / name for name in HOME_SECRETS)), with_resolved(installation)
+    secret, bases = (
+        places_with_links_resolved(hidden, (home / name for name in HOME_SECRETS)),
+        places_with_links_resolved(installation),
+    )
     closed = (*secret, *(base / ".git" for base in bases))
     included = [
-        place for place in with_resolved(existing_places(readable)) if not is_within_any(place, closed)
+        place
+        for place in places_with_links_resolved(existing_places(readable))
+        if not is_within_any(place, closed)
     ]
     roots = (*included, *map(Path, SYSTEM))
     cover = dict.fromkeys((*secret, *bases))
@@ -321,7 +326,7 @@ def existing_places(places: Iterable[Path]) -> Iterable[Path]:
     return (place for place in places if place.exists())
 
 
-def with_resolved(*groups: Iterable[Path]) -> tuple[Path, ...]:
+def places_with_links_resolved(*groups: Iterable[Path]) -> tuple[Path, ...]:
     """Name each place as it is called and with links resolved, once."""
     absolute = [place.absolute() for group in groups for place in group]
     return tuple(dict.fromkeys((*absolute, *(place.resolve() for place in absolute))))

@@ -75,14 +75,14 @@ async def choose_isolation(
             continue
         # Tried, and not taken from what the kernel says: a container around it may forbid the same
         if not leaks & DEMANDED:
-            return ChosenIsolation(await with_tested_network_cut(isolation, workspaces), leaks)
+            return ChosenIsolation(await isolation_with_tested_network_cut(isolation, workspaces), leaks)
         reasons.append(f"{isolation_label(isolation)} leaves open: {', '.join(sorted(leaks & DEMANDED))}")
     if setting == "auto":
         return await choose_isolation("none", places, workspaces, socket)
     raise CannotIsolate("; ".join(reasons) or f"there is no {setting} on this machine")
 
 
-async def with_tested_network_cut(isolation: Isolation, workspaces: Path) -> Isolation:
+async def isolation_with_tested_network_cut(isolation: Isolation, workspaces: Path) -> Isolation:
     """The same, which knows whether it can keep a station from the network: a test station tries to reach a port."""
     if isolation.name not in ("bubblewrap", "landlock"):
         return isolation  # an administrator's own prefix decides by itself what it lets through
@@ -91,10 +91,10 @@ async def with_tested_network_cut(isolation: Isolation, workspaces: Path) -> Iso
         leaks = await find_leaks(cutting, workspaces, None, Access(network=False))
     except CannotIsolate:
         return isolation
-    return isolation if "network" in leaks else await with_tested_host_limits(cutting, workspaces)
+    return isolation if "network" in leaks else await isolation_with_tested_host_limits(cutting, workspaces)
 
 
-async def with_tested_host_limits(isolation: Isolation, workspaces: Path) -> Isolation:
+async def isolation_with_tested_host_limits(isolation: Isolation, workspaces: Path) -> Isolation:
     """The same, which knows whether it can keep a station to some hosts: a test station tries its proxy, and a port."""
     limiting, door = replace(isolation, limits_hosts=True), await asyncio.to_thread(mkdtemp, prefix=DOOR)
     try:

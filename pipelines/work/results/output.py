@@ -77,10 +77,10 @@ def output_in_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = 
 
     Without wanted keys the first block that parses counts, unfiltered. What repeats the `prompt` word for word, or the
     example in it, is not output. `cut`: why the text is not whole, "" where it is."""
-    text = without_echo(text, prompt)
+    text = text_without_prompt_echo(text, prompt)
     blocks = Blocks.blocks_in_text(text, keys)
     if blocks.value is not MISSING:
-        outside = wanted_keys_text(_without_blocks(text), keys)
+        outside = wanted_keys_text(_text_without_json_blocks(text), keys)
         more = (f"{outside} stands outside of the block that counts, and was not read.",) if outside else ()
         return TextOutput(
             wanted_keys_or_all(blocks.value, keys),
@@ -106,7 +106,7 @@ def output_in_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = 
     )
 
 
-def with_remark_on_replaced_bytes(result: TextOutput, data: bytes | bytearray) -> TextOutput:
+def output_with_remark_on_replaced_bytes(result: TextOutput, data: bytes | bytearray) -> TextOutput:
     """Add a word where bytes of the output that are no UTF-8 were replaced."""
     try:
         data.decode()
@@ -170,7 +170,7 @@ def _last_end(text: str) -> int:
     return max((match.end() for match in FENCE_END.finditer(text)), default=0)
 
 
-def _without_blocks(text: str, replacement: str | Callable[[re.Match[str]], str] = "") -> str:
+def _text_without_json_blocks(text: str, replacement: str | Callable[[re.Match[str]], str] = "") -> str:
     end = _last_end(text)
     return FENCE.sub(replacement, text[:end]) + text[end:]
 
@@ -192,7 +192,7 @@ def _lost_output_reason(text: str, keys: Sequence[str], fault: str, cut: str) ->
     """Say why a text without a block that counts may hold output all the same."""
     if cut:
         return cut
-    rest = SIGNAL_LINE.sub("", _without_blocks(text))
+    rest = SIGNAL_LINE.sub("", _text_without_json_blocks(text))
     if BEGINS.match(rest):
         return f"the text begins as JSON and is none: {fault}"
     listed = wanted_keys_text(rest, keys)
@@ -214,7 +214,7 @@ def besides_output_or_empty(text: str, keys: Sequence[str], output: Any) -> str:
     one."""
     if not keys or not isinstance(output, dict):
         return text
-    remarks = _without_blocks(plain_lines(text), partial(_remaining_block_or_empty, keys)).strip()
+    remarks = _text_without_json_blocks(plain_lines(text), partial(_remaining_block_or_empty, keys)).strip()
     if remarks and not _is_json(remarks):
         return re.sub(r"\n{3,}", "\n\n", remarks)
     values = [value for value in output.values() if isinstance(value, str)]
@@ -238,7 +238,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def without_echo(text: str, prompt: str) -> str:
+def text_without_prompt_echo(text: str, prompt: str) -> str:
     """The text with every verbatim repetition taken out of a prompt that holds json blocks itself: an example, or what
     stations before this one put out. Line ends do not count."""
     echoed = plain_lines(prompt).strip()

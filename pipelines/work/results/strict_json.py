@@ -23,17 +23,17 @@ def parse_storable_json(text: str, path: str) -> Any:
         raise Unreadable(f"{path}: {error}") from error
     except Malformed as error:
         raise Unreadable(str(error)) from error
-    return _with_doubles(value, path)
+    return _value_with_doubles(value, path)
 
 
-def _with_doubles(value: Any, path: str) -> Any:
+def _value_with_doubles(value: Any, path: str) -> Any:
     """Numbers of more digits than a double has become doubles: what the database's JSON gives back."""
     if isinstance(value, Decimal):
         if not isfinite(float(value)):
             raise Unreadable(f"{path}: the number {str(value)[:40]} is out of range")
         return float(value)
     if isinstance(value, list):
-        return [_with_doubles(member, path) for member in value]
+        return [_value_with_doubles(member, path) for member in value]
     if isinstance(value, dict):
-        return {key: _with_doubles(member, path) for key, member in value.items()}
+        return {key: _value_with_doubles(member, path) for key, member in value.items()}
     return value

@@ -26,12 +26,12 @@ def answer_question(
     runner: Worker, job: int, lease: uuid.UUID, question: str, outcome: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """:raises TooManyQuestions, LeaseLost, QuestionRefused"""
-    if not _budget(job, lease).try_to_take_call(time.monotonic()):
+    if not _call_budget_of_job(job, lease).try_to_take_call(time.monotonic()):
         raise TooManyQuestions("The agent of this job asked too much within a minute.")
     return answer_agent(job, lease, question, outcome, f"worker:{runner.pk}")
 
 
-def _budget(job: int, lease: uuid.UUID) -> CallBudget:
+def _call_budget_of_job(job: int, lease: uuid.UUID) -> CallBudget:
     # The oldest go first: a dict keeps the order in which keys came
     while len(_budgets) >= MOST_JOBS:
         _budgets.pop(next(iter(_budgets)), None)

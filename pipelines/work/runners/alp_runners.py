@@ -160,14 +160,14 @@ def lease_most_urgent_job_or_none(runner: Worker) -> Dispatched | None:
 def _prompt_or_default(orders: Orders) -> str:
     text = orders.station.work.get("prompt") or WITHOUT_A_PROMPT
     work = {**orders.station.work, "prompt": text}
-    return station_prompt_or_none(_with_work(orders, work)) or ""
+    return station_prompt_or_none(_orders_with_work(orders, work)) or ""
 
 
 def _system_text(orders: Orders) -> str:
     return rendered_text(orders, "system", str(orders.station.work.get("system") or ""))
 
 
-def _with_work(orders: Orders, work: Mapping[str, Any]) -> Orders:
+def _orders_with_work(orders: Orders, work: Mapping[str, Any]) -> Orders:
     return replace(orders, station=replace(orders.station, work=work))
 
 

@@ -15,7 +15,7 @@ from pipelines.work.worker import repository
 
 
 @sensitive_variables()
-def with_narrowed_credentials(started: Started) -> Started:
+def started_job_with_narrowed_credentials(started: Started) -> Started:
     """Reduce the credentials for a runner: of a GitHub App the token of its installation in place of its
     private key; of a host and of other stations nothing, not even to mask it: that the server does
     (`logs`, `reports`)."""

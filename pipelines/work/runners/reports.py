@@ -75,7 +75,7 @@ def deliver_runner_reports(reports: Sequence[RunnerReport]) -> list[ReportAnswer
         # Only once it was accepted: a report that did not move comes again, and names these files
         RunnerUpload.objects.filter(job__in=done).delete()
     return [
-        replace(answer, following=credentials.with_narrowed_credentials(answer.following))
+        replace(answer, following=credentials.started_job_with_narrowed_credentials(answer.following))
         if answer.following
         else answer
         for answer in answers

@@ -20,7 +20,9 @@ def start_jobs(job_ids: Collection[int], offer: WorkOffer) -> dict[int, Started]
     begun = jobs.start_jobs(job_ids, offer)
     # What an attempt before has sent this one may not name as its own
     RunnerUpload.objects.filter(job__in=[started.orders.job_id for started in begun]).delete()
-    return {started.orders.job_id: credentials.with_narrowed_credentials(started) for started in begun}
+    return {
+        started.orders.job_id: credentials.started_job_with_narrowed_credentials(started) for started in begun
+    }
 
 
 def job_under_lease(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:

@@ -30,7 +30,7 @@ from pipelines.work.git.lfs.pointers import Pointer
 from pipelines.work.git.mirror import Mirror, Mirrors
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
-from pipelines.work.git.submodules.modules import pinned_commit_by_path, submodule_text, tree_modules
+from pipelines.work.git.submodules.modules import pinned_commit_by_path, submodule_text, submodules_of_tree
 from pipelines.work.git.submodules.pins import published_files
 from pipelines.work.git.task_mirror import open_task_mirror
 from pipelines.work.git.trees import LINK, Leaf
@@ -67,7 +67,7 @@ def checked_commit(
     state = branch_state_for_job(job.pk)
     config = server_config.build_config()
     started = Started(orders, lease, job_values(job))
-    access = async_to_sync(repository.with_git_credential)(
+    access = async_to_sync(repository.access_with_git_credential)(
         repository.repository_access(started, state, config, _fetch_artifact)
     )
     head, from_base = _checked_commit_id(git_fields, "head"), _checked_commit_id(git_fields, "base")
@@ -219,8 +219,8 @@ def _check_pins_are_published(
         return
     old = pinned_commit_by_path(trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, begun.head)))
     base_files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, begun.base))
-    trusted = {module.url for module in tree_modules(store, base_files).values()}
-    modules = tree_modules(store, leaves)
+    trusted = {module.url for module in submodules_of_tree(store, base_files).values()}
+    modules = submodules_of_tree(store, leaves)
     for path, pin in pins.items():
         if old.get(path) != pin:
             published_files(access, remote, modules, path, pin, trusted)

@@ -296,15 +296,15 @@ class Packed:
         if not facts or self.picture is None:
             return outcome
         began, now = starting_workspace.digest if starting_workspace else NOTHING_THERE, self.picture.digest
-        if starting_workspace and _without_git(starting_workspace.manifest) == _without_git(
-            self.picture.manifest
-        ):
+        if starting_workspace and _manifest_without_git_folders(
+            starting_workspace.manifest
+        ) == _manifest_without_git_folders(self.picture.manifest):
             began = now  # looking at a repository writes into its `.git`, and is no change
         pictures = {"before": self.stood or began, "tree": self.git.tree if self.git else now}
         return {**outcome, "facts": facts_with_source(facts, pictures)}
 
 
-def _without_git(manifest: Iterable[Entry]) -> list[Entry]:
+def _manifest_without_git_folders(manifest: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in manifest if ".git" not in PurePosixPath(entry["path"]).parts]
 
 
@@ -346,7 +346,7 @@ def complete_outcome_and_packed_results(
     return outcome, Packed(artifacts, {**files, **sources}, picture)
 
 
-def without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Packed:
+def packed_without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Packed:
     """Remove a station's reports from the change: in a repository they are handed over, and are no part of
     it: counts are of the tree that was checked (law §13). One that is `tracked`, committed before, is a
     file like others."""

@@ -67,7 +67,7 @@ class PreparedFolder:
 
     def spec_in_prepared_folder(self, spec: Spec) -> Spec:
         """The spec of the station that works in it."""
-        reaching = with_private_hosts(spec.outgoing, self.private)
+        reaching = outgoing_with_private_hosts(spec.outgoing, self.private)
         return replace(spec, services=self.services, image=self.image, images=self.images, outgoing=reaching)
 
     files: EnvironmentFiles = field(default_factory=EnvironmentFiles)
@@ -95,13 +95,13 @@ class RefusalSink:
         await self._sink.note(text)
 
 
-def with_private_hosts(outgoing: Outgoing, private: tuple[str, ...]) -> Outgoing:
+def outgoing_with_private_hosts(outgoing: Outgoing, private: tuple[str, ...]) -> Outgoing:
     """Return the outgoing access with these hosts, on their ports, allowed to have private addresses."""
     inside = tuple(filter(None, map(name_and_port_of_host_or_none, private)))
     return replace(outgoing, guard=replace(outgoing.guard, inside=inside))
 
 
-def without_prepared_files(packed: Packed, made: PreparedFolder) -> Packed:
+def packed_without_prepared_files(packed: Packed, made: PreparedFolder) -> Packed:
     """Set apart what was prepared: it goes on to no station after this one, which has its own."""
     return replace(packed, environment=made.files, prepared=made.facts)
 
@@ -121,7 +121,7 @@ async def prepare_environment(
     preparation = Preparation.of_dict(orders.git.prepare)
     try:
         roots = await _image_roots(
-            preparation, images, with_private_hosts(spec.outgoing, preparation.private).guard, sink
+            preparation, images, outgoing_with_private_hosts(spec.outgoing, preparation.private).guard, sink
         )
         spec = replace(spec, image=preparation.image, images=roots)
         made = (
@@ -293,7 +293,7 @@ async def _run_preparation(preparation: Preparation, spec: Spec, sink: Sink) -> 
             hosts=tuple(filter(None, map(name_and_port_of_host_or_none, preparation.hosts))),
             whose="the Hosts of the environment",
         ),
-        outgoing=with_private_hosts(spec.outgoing, preparation.private),
+        outgoing=outgoing_with_private_hosts(spec.outgoing, preparation.private),
         resources=spec.resources,
         image=spec.image,
         images={spec.image: spec.images[spec.image]} if spec.image else {},

@@ -271,8 +271,8 @@ class JobExecution:
         but = (attempt_repository.GIT, *ready.modules.git_folders, *roots)
         folder = self._with_questions(started, folder, ready, but)
         outcome, packed = await self._outcome_and_packed_results_of_handler(started, folder, sink, but)
-        packed = environment_preparation.without_prepared_files(packed, made)
-        packed = attempt_io.without_reports(folder.spec, packed, ready.files)
+        packed = environment_preparation.packed_without_prepared_files(packed, made)
+        packed = attempt_io.packed_without_reports(folder.spec, packed, ready.files)
         return await repository.commit_and_add_facts(ready, started.orders, folder.spec, outcome, packed)
 
     def _with_questions(

@@ -107,7 +107,7 @@ def title_slug(title: str) -> str:
 
 async def prepare_workspace_files(access: RepositoryAccess, spec: Spec, filled: bool, sink: Sink) -> Prepared:
     """:raises GitRefused"""
-    notes, access = Notes(sink), await with_git_credential(access)
+    notes, access = Notes(sink), await access_with_git_credential(access)
     spec.attempt.home.mkdir(mode=0o700, exist_ok=True)
     try:
         return await asyncio.to_thread(prepare_workspace, access, spec.attempt.workspace, filled, notes)
@@ -138,14 +138,14 @@ async def commit_and_add_facts(
             settled.pins,
         )
     except GitRefused as error:
-        return {**outcome, **refusal_outcome(error)}, without_uncommitted(packed)
+        return {**outcome, **refusal_outcome(error)}, packed_without_uncommitted_files(packed)
     facts = {**outcome.get("facts", {}), "git": group}
     return {**outcome, "facts": facts}, replace(
         packed, wanted={**sources, **packed.wanted}, git=left, stood=ready.tree
     )
 
 
-def without_uncommitted(packed: Packed) -> Packed:
+def packed_without_uncommitted_files(packed: Packed) -> Packed:
     """Remove the files of the workspace: what is no commit is never shown as the change (law §15)."""
     digests = {artifact.digest for artifact in packed.artifacts}
     sources = {digest: entry for digest, entry in packed.wanted.items() if digest in digests}
@@ -193,7 +193,7 @@ async def delivery_order(started: Started, config: WorkerConfig, transport: JobT
     orders = started.orders
     to = str(orders.station.work.get("to") or "merge")
     material = await transport.read_material(started)
-    access = await with_git_credential(
+    access = await access_with_git_credential(
         repository_access(started, material.git or GitState(), config, transport.fetch, material.before)
     )
     if to == REQUEST and access.host is None:
@@ -237,7 +237,7 @@ def access_to_host_of_order_or_none(started: Started, order: GitOrder) -> HostAc
     return HostAccess(known[0], str(known[1]), started.values.host_credential, order.host_app)
 
 
-async def with_git_credential(access: RepositoryAccess) -> RepositoryAccess:
+async def access_with_git_credential(access: RepositoryAccess) -> RepositoryAccess:
     """Return the access with the credential that git signs in with. :raises GitRefused"""
     https = access.order.address.startswith("https://")
     try:

@@ -74,7 +74,10 @@ def test_a_hunk_has_three_lines_around_it_and_names_its_place() -> None:
     assert hunk.place == "@@ -8,7 +8,7 @@"
     assert hunk.heading == "class A:"
     assert [row.text.strip() for row in hunk.rows] == ["6", "7", "8", "9", "nine", "10", "11", "12"]
-    assert [tuple(row and row.text.strip() for row in pair) for pair in hunk.pairs()][3] == ("9", "nine")
+    assert [tuple(row and row.text.strip() for row in pair) for pair in hunk.rows_side_by_side()][3] == (
+        "9",
+        "nine",
+    )
 
 
 def test_words_that_differ_are_marked_in_lines_that_are_mostly_the_same() -> None:
@@ -114,7 +117,7 @@ def test_what_is_no_text_or_too_large_is_not_compared_by_line() -> None:
 
 def test_a_last_line_without_its_end_is_told() -> None:
     found = text_diff_or_none(file_side_of_bytes(b"a\n"), file_side_of_bytes(b"a"))
-    assert found and found.end_changed and not found.added
+    assert found and found.end_changed and not found.added_line_count
 
 
 @pytest.mark.parametrize(

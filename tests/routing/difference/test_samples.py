@@ -22,8 +22,8 @@ from pipelines.routing.analysis.difference.samples import (
     passing_outcome,
     routing_part_of_decision,
     shared_station_keys,
+    situation_with_merged_facts,
     situations_telling_rules_apart,
-    with_merged_facts,
 )
 from pipelines.routing.decide.decisions import Ask, DecisionAnswer, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.document.line import ParsedLine
@@ -186,12 +186,12 @@ def test_objects_in_which_each_operand_finds_its_value() -> None:
 
 def test_facts_are_merged_one_level_deep_and_left_out_where_they_say_nothing() -> None:
     given = {"station": "a", "outcome": OK, "facts": {"gates": {"g": 1}, "origin": "b"}}
-    assert with_merged_facts(given, {"gates": {"h": 2}, "origin": "c"})["facts"] == {
+    assert situation_with_merged_facts(given, {"gates": {"h": 2}, "origin": "c"})["facts"] == {
         "gates": {"g": 1, "h": 2},
         "origin": "c",
     }
     assert given["facts"] == {"gates": {"g": 1}, "origin": "b"}
-    assert with_merged_facts({"station": "a", "outcome": OK}, {"gates": {}}) == {
+    assert situation_with_merged_facts({"station": "a", "outcome": OK}, {"gates": {}}) == {
         "station": "a",
         "outcome": OK,
     }

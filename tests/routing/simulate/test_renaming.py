@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.simulate.scenario import read_scenario
-from pipelines.routing.simulate.scenario_keys import with_new_keys
+from pipelines.routing.simulate.scenario_keys import script_with_new_keys
 
 SCRIPT = {
     "key": "s",
@@ -36,7 +36,7 @@ KEYS = {
 
 def test_every_key_is_the_new_one_and_no_other_text_changes() -> None:
     script = read_scenario(SCRIPT)
-    assert with_new_keys(script, KEYS).to_dict() == {
+    assert script_with_new_keys(script, KEYS).to_dict() == {
         "key": "s",
         "name": "build",
         "inputs": {"build": 1, "whom": "build"},
@@ -55,4 +55,4 @@ def test_every_key_is_the_new_one_and_no_other_text_changes() -> None:
         ],
         "expect": {"path": ["make", "build"], "rules": ["off", "build"], "end": "gone"},
     }
-    assert with_new_keys(script, {("station", "other"): "x"}) == script
+    assert script_with_new_keys(script, {("station", "other"): "x"}) == script

@@ -15,7 +15,7 @@ from pipelines.work.agents.facts import agent_facts
 from pipelines.work.agents.log_steps import join_pieces, read_stream
 from pipelines.work.agents.stream import Stream
 from pipelines.work.agents.streams import STREAMS
-from pipelines.work.agents.streams.codex import without_shell
+from pipelines.work.agents.streams.codex import command_without_shell
 from tests.work.agents.test_recordings import NAMES, recorded
 
 
@@ -130,7 +130,7 @@ def test_codex_waits_for_the_network_without_counting() -> None:
     ],
 )
 def test_codex_commands_are_shown_without_their_shell(command: str, shown: str) -> None:
-    assert without_shell(command) == shown
+    assert command_without_shell(command) == shown
 
 
 def test_gemini_says_a_text_in_pieces() -> None:

@@ -14,7 +14,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from pipelines.lines.issue_tasks import start_form_values_from_issue
 from pipelines.models import Repository
 from pipelines.ports.queue_tasks import HOSTS, TASKS, TELL_HOST
-from pipelines.work.hosts.branch_request import BEGIN, END, own_section, with_own_section
+from pipelines.work.hosts.branch_request import BEGIN, END, description_with_own_section, own_section
 from pipelines.work.hosts.host_caller import DEEP, error_text
 from pipelines.work.hosts.table import open_host
 from pipelines.work.outgoing.guard import Guard
@@ -43,10 +43,10 @@ def test_what_a_refusal_says_is_read_once_and_not_too_deep() -> None:
 
 def test_many_beginnings_of_a_section_cost_no_time() -> None:
     began = time.process_time()
-    assert with_own_section(BEGIN * 20_000, "x").endswith(own_section("x"))
+    assert description_with_own_section(BEGIN * 20_000, "x").endswith(own_section("x"))
     assert time.process_time() - began < 1
     assert (
-        with_own_section(f"{END} a {BEGIN} old {BEGIN} {END} b {END}", "x")
+        description_with_own_section(f"{END} a {BEGIN} old {BEGIN} {END} b {END}", "x")
         == f"{END} a {own_section('x')} b {END}"
     )
 

@@ -16,7 +16,7 @@ from dulwich.repo import Repo
 from pipelines.ports.server_folders import ServerFolders
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.submodules import checkout
-from pipelines.work.git.submodules.modules import parsed_modules
+from pipelines.work.git.submodules.modules import submodules_by_path
 from pipelines.work.outgoing.guard import Guard
 from tests.work.large.conftest import LISTED, TOKEN, Visits
 from tests.work.large.git_host import GitHost
@@ -343,7 +343,7 @@ def test_a_folder_that_is_not_allowed_is_not_taken(
 )
 def test_a_file_of_modules_that_is_not_taken(text: bytes, words: str) -> None:
     with pytest.raises(GitRefused, match=words):
-        parsed_modules(text)
+        submodules_by_path(text)
 
 
 def test_a_linked_file_of_modules_is_not_followed(

@@ -49,7 +49,7 @@ class Hunk:
     def place(self) -> str:
         return f"@@ -{self.old},{self.old_count} +{self.new},{self.new_count} @@"
 
-    def pairs(self) -> Iterator[tuple[DiffRow | None, DiffRow | None]]:
+    def rows_side_by_side(self) -> Iterator[tuple[DiffRow | None, DiffRow | None]]:
         """Yield the rows side by side: what was removed beside what was added in its place."""
         removed: list[DiffRow] = []
         added: list[DiffRow] = []
@@ -80,18 +80,18 @@ class TextDiff:
     end_changed: bool = False
 
     @property
-    def added(self) -> int:
+    def added_line_count(self) -> int:
         return sum(block.new_end - block.new for block in self.blocks if not block.same)
 
     @property
-    def removed(self) -> int:
+    def removed_line_count(self) -> int:
         return sum(block.old_end - block.old for block in self.blocks if not block.same)
 
     @property
     def edit_digest(self) -> str:
         """Digest of the lines that were removed and added, in order, wherever they stand; "" where nothing or not
         everything is known of them."""
-        if not self.exact or self.end_changed or not (self.added or self.removed):
+        if not self.exact or self.end_changed or not (self.added_line_count or self.removed_line_count):
             return ""
         digest = sha256()
         for block in self.blocks:

@@ -9,10 +9,10 @@ from pipelines.formats.foreign.aeef.reader import document_fault_or_none, read_m
 from pipelines.formats.foreign.aeef.writer import write_machine
 from pipelines.formats.foreign.system import (
     ForeignSystem,
-    has,
     indexed_members,
     sign_of_list_member,
     sign_of_listed_object,
+    sign_of_object_with_keys,
 )
 
 
@@ -58,16 +58,16 @@ AEEF: Final = ForeignSystem(
     name="AEEF",
     what="a document of AEEF",
     signs=(
-        has("agent_id", "contract_version"),
+        sign_of_object_with_keys("agent_id", "contract_version"),
         *SEVERAL,
-        has("handoff_id"),
+        sign_of_object_with_keys("handoff_id"),
         _provenance_sign_or_none,
-        has("gate_id", "criteria_results"),
-        has("work_item_id"),
+        sign_of_object_with_keys("gate_id", "criteria_results"),
+        sign_of_object_with_keys("work_item_id"),
         sign_of_list_member("transitions", "requires", "produces"),
         _transition_sign_or_none,
         _transitions_sign_or_none,
-        has("stage_history"),
+        sign_of_object_with_keys("stage_history"),
         sign_of_list_member("", "agent_id", "stage_history", "work_item_id"),
         sign_of_listed_object(*SEVERAL),
         _schema_sign_or_none,

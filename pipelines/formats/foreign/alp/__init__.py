@@ -10,9 +10,9 @@ from pipelines.formats.foreign.alp.writer import write_assembly_line
 from pipelines.formats.foreign.system import (
     ForeignSystem,
     fault_without_lists,
-    has,
     indexed_members,
     sign_of_list_member,
+    sign_of_object_with_keys,
 )
 
 HEAD: Final = {"id", "name", "description", "version", "owner", "project"}
@@ -44,13 +44,13 @@ ALP: Final = ForeignSystem(
     name="ALP (Agentics)",
     what="an assembly line of ALP (Agentics)",
     signs=(
-        has("transitionRules"),
+        sign_of_object_with_keys("transitionRules"),
         sign_of_list_member("stations", "trigger"),
         sign_of_list_member("columns", "trigger"),
         sign_of_list_member("transitions", "fromStationId", "fromColumnId"),
         sign_of_list_member("", "fromStationId", "fromColumnId", "requiresApproval"),
         _rules_sign_or_none,
-        has("trigger", "id", "name"),
+        sign_of_object_with_keys("trigger", "id", "name"),
         _head_sign_or_none,
     ),
     read=read_assembly_line,

@@ -9,8 +9,8 @@ from pipelines.formats.foreign.flux.writer import write_playbook
 from pipelines.formats.foreign.system import (
     ForeignSystem,
     fault_without_lists,
-    has,
     sign_of_list_member,
+    sign_of_object_with_keys,
 )
 
 FLUX: Final = ForeignSystem(
@@ -32,8 +32,8 @@ FLUX_RECORD: Final = ForeignSystem(
     name="Flux",
     what="a record of Flux",
     signs=(
-        has("flux:signal"),
+        sign_of_object_with_keys("flux:signal"),
         sign_of_list_member("", "flux:signal"),
-        has("verdict", "run", "issue"),
+        sign_of_object_with_keys("verdict", "run", "issue"),
     ),
 )

@@ -43,7 +43,7 @@ def write_playbook(line: Json) -> Json:
         "description": line.get("description") or "",
         "prompt": base if isinstance(base, str) else "",
         "stages": [
-            _stage_document(_without_its_join(station, line), names, gates, base, forks)
+            _stage_document(_station_without_its_join(station, line), names, gates, base, forks)
             for station in stations_in_order(line)
             if station["key"] not in (*children, *chosen) and not _is_start(station, line)
         ],
@@ -61,7 +61,7 @@ def _is_start(station: Json, line: Json) -> bool:
     )
 
 
-def _without_its_join(station: Json, line: Json) -> Json:
+def _station_without_its_join(station: Json, line: Json) -> Json:
     """A stage of a parallel one ends its branch by leading nowhere."""
     joins = [
         other["key"]

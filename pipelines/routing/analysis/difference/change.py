@@ -13,7 +13,7 @@ from pipelines.routing.analysis.difference.samples import (
     Situation,
     first_sample_decided_otherwise_or_none,
     passing_outcome,
-    with_merged_facts,
+    situation_with_merged_facts,
 )
 from pipelines.routing.analysis.satisfiability.box_situations import build_situations
 from pipelines.routing.analysis.satisfiability.choices import ValueChoice
@@ -107,7 +107,10 @@ class StationPair:
         approved = {
             "gates": {gate.key: {"decision": "approve"} for gate in gates if "approve" in gate.offers}
         }
-        built = [with_merged_facts(situation, approved) for situation in build_situations(line, both, box)]
+        built = [
+            situation_with_merged_facts(situation, approved)
+            for situation in build_situations(line, both, box)
+        ]
         checked = [gate for gate in gates if gate.enforces_checks]
         passing_them = [
             {**situation, "outcome": reduce(passing_outcome, checked, situation["outcome"])}

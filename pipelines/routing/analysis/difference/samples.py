@@ -97,14 +97,14 @@ def situations_telling_rules_apart(
     for base in (situation, *_situations_for_compose_paths(situation, sides)):
         yield base
         if gates:
-            yield with_merged_facts(base, passed)
-        yield _with_answer_texts(with_merged_facts(base, passed))
+            yield situation_with_merged_facts(base, passed)
+        yield _situation_with_answer_texts(situation_with_merged_facts(base, passed))
         for facts in _facts_of_each_origin(pair, sides):
-            yield with_merged_facts(base, {**passed, **facts})
+            yield situation_with_merged_facts(base, {**passed, **facts})
     for facts in _facts_at_edge_of_budgets(pair, situation["station"], sides):
-        yield with_merged_facts(situation, {**passed, **facts})
+        yield situation_with_merged_facts(situation, {**passed, **facts})
     yield from (
-        with_merged_facts(situation, {**passed, **refusal})
+        situation_with_merged_facts(situation, {**passed, **refusal})
         for refusal in facts_with_each_gate_refusing(pair, passed["gates"], gates)
     )
     if "signals" not in situation["outcome"]:
@@ -112,10 +112,10 @@ def situations_telling_rules_apart(
         yield {**situation, "outcome": proceeds}
     for outcome in outcomes_at_check_values(situation["outcome"], [gate for gate, _ in gates.values()]):
         yield {**situation, "outcome": outcome}
-        yield with_merged_facts({**situation, "outcome": outcome}, passed)
+        yield situation_with_merged_facts({**situation, "outcome": outcome}, passed)
 
 
-def with_merged_facts(situation: Situation, facts: dict[str, Any]) -> Situation:
+def situation_with_merged_facts(situation: Situation, facts: dict[str, Any]) -> Situation:
     """Return the situation with these facts added. Facts that are maps are merged one level deep."""
     have = dict(situation.get("facts", {}))
     for key, value in facts.items():
@@ -123,7 +123,7 @@ def with_merged_facts(situation: Situation, facts: dict[str, Any]) -> Situation:
     return {**situation, "facts": have} if any(have.values()) else situation
 
 
-def _with_answer_texts(situation: Situation) -> Situation:
+def _situation_with_answer_texts(situation: Situation) -> Situation:
     """Return the situation with texts of its evaluations, which become feedback."""
     facts = situation.get("facts", {})
     answers = [{**answer, "text": "why"} for answer in facts.get("answers", ())]

@@ -34,8 +34,8 @@ from pipelines.routing.analysis.difference.rework import (
 from pipelines.routing.analysis.difference.routing_effects import LinePair
 from pipelines.routing.analysis.difference.samples import (
     Situation,
+    situation_with_merged_facts,
     situations_telling_rules_apart,
-    with_merged_facts,
 )
 from pipelines.routing.analysis.satisfiability.effort import limiting_effort
 from pipelines.routing.analysis.satisfiability.formulas import Formula
@@ -157,7 +157,7 @@ def _changes_between_regions(
 
     def claimed_variants(situation: Situation, box: Box) -> Iterator[Situation]:
         for variant in situations_telling_rules_apart(sides.pair, situation, old.rule, new.rule):
-            candidate = with_merged_facts(variant, rework_facts(sides, after)) if after else variant
+            candidate = situation_with_merged_facts(variant, rework_facts(sides, after)) if after else variant
             if all(_claim_holds(claim, line, candidate) for line in (sides.pair.old, sides.pair.new)):
                 yield candidate
 

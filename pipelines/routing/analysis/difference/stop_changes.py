@@ -17,7 +17,7 @@ from pipelines.routing.analysis.difference.partition import (
     rules_reached_formula_or_none_if_all_reach,
 )
 from pipelines.routing.analysis.difference.rework import rework_facts, rework_rule_pairs
-from pipelines.routing.analysis.difference.samples import Situation, with_merged_facts
+from pipelines.routing.analysis.difference.samples import Situation, situation_with_merged_facts
 from pipelines.routing.analysis.satisfiability import formulas
 from pipelines.routing.analysis.satisfiability.formulas import FALSE, TRUE, Formula, negated_formula
 from pipelines.routing.analysis.satisfiability.situation_bounds import formula_at_stage
@@ -83,7 +83,7 @@ def _change_where_only_here_stops_or_none(
         variant = unsettled_conditions.unsettled_situation(
             situation, readability is None or readability.contains(True)
         )
-        yield with_merged_facts(variant, rework_facts(sides, after)) if after else variant
+        yield situation_with_merged_facts(variant, rework_facts(sides, after)) if after else variant
 
     return change_with_sample_or_reason(
         sides, sides.build_change(None, None, (word,), after), conditions, unsettled_variants

@@ -19,7 +19,7 @@ from pipelines.routing.analysis.difference.samples import (
     Situation,
     first_sample_decided_otherwise_or_none,
     shared_station_keys,
-    with_merged_facts,
+    situation_with_merged_facts,
 )
 from pipelines.routing.basics.canonical import canonical_json
 from pipelines.routing.basics.problems import Malformed
@@ -139,7 +139,7 @@ def _jump_review_differences(pair: LinePair) -> Iterator[StructuralDifference]:
         refused = {"gates": {JUMP: {"decision": "reject", "route": "fail"}}}
         # Without a word at the gate: where people are asked, the task waits.
         unreviewed = [{**jump, "facts": {}} for jump in jumps]
-        tries = [*unreviewed, *jumps, *(with_merged_facts(jump, refused) for jump in jumps)]
+        tries = [*unreviewed, *jumps, *(situation_with_merged_facts(jump, refused) for jump in jumps)]
         yield replace(change, sample=_first_sample_or_none(pair, iter(tries)))
 
 
@@ -172,7 +172,7 @@ def _station_order_differences(pair: LinePair) -> Iterator[StructuralDifference]
             if old.index(a) < old.index(b) and new.index(a) > new.index(b)
         )
         # law §8: an open escalation blocks a → b, which is forward in the old version alone.
-        blocked = (with_merged_facts(jump, {"open_escalations": 1}) for jump in jumps)
+        blocked = (situation_with_merged_facts(jump, {"open_escalations": 1}) for jump in jumps)
         yield replace(change, sample=_first_sample_or_none(pair, blocked))
 
 
@@ -279,7 +279,7 @@ def _gate_situations(pair: LinePair, old: Station, new: Station) -> Iterator[Sit
 
 
 def _station_situation(key: str, outcome: dict[str, Any], facts: dict[str, Any]) -> Iterator[Situation]:
-    yield with_merged_facts({"station": key, "outcome": outcome}, facts)
+    yield situation_with_merged_facts({"station": key, "outcome": outcome}, facts)
 
 
 # Gates: what a decision does not read, but the people at the gate do
@@ -393,7 +393,7 @@ def _visit_situations(pair: LinePair, keys: list[str], counts: list[int]) -> Ite
     for key in keys[:MAX_ENTRIES]:
         for situation in _situations_entering_station(pair, key):
             for count in counts:
-                yield with_merged_facts(situation, {"visits": {key: count}})
+                yield situation_with_merged_facts(situation, {"visits": {key: count}})
 
 
 def _revisit_situations(pair: LinePair) -> Iterator[Situation]:
@@ -403,7 +403,7 @@ def _revisit_situations(pair: LinePair) -> Iterator[Situation]:
             # One visit breaks `forbid`, n + 1 break `limit:n`.
             for count in (1, *(n + 1 for n in limits)):
                 facts = {"visits": {key: count}, "visited": sorted({situation["station"], key})}
-                yield with_merged_facts(situation, facts)
+                yield situation_with_merged_facts(situation, facts)
 
 
 def _context_situations(pair: LinePair) -> Iterator[Situation]:

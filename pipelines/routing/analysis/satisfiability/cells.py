@@ -74,19 +74,19 @@ class Cell:
             and self.texts.is_empty
         )
 
-    def contains(self, value: Any) -> bool:
-        if value is MISSING:
+    def contains(self, json_value: Any) -> bool:
+        if json_value is MISSING:
             return self.missing
-        if value is None:
+        if json_value is None:
             return self.null
-        is_a = json_type(value)
+        is_a = json_type(json_value)
         if is_a == "boolean":
-            return value in self.booleans
+            return json_value in self.booleans
         if is_a == "number":
-            return self.numbers.contains(exact_number(value))
+            return self.numbers.contains(exact_number(json_value))
         if is_a == "string":
-            return self.texts.contains(value)
-        return (self.lists if is_a == "array" else self.objects).contains(frozen_value(value))
+            return self.texts.contains(json_value)
+        return (self.lists if is_a == "array" else self.objects).contains(frozen_value(json_value))
 
     def intersection(self, other: Cell) -> Cell:
         if self is other or other is ANY:

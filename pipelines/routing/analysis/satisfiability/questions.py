@@ -215,7 +215,10 @@ class StationQuestions:
             )
         ]
         if fallback and self.line.policy.failure_rules:
-            at_start += [formula_at_stage(formula, BETWEEN) for formula in self._untaken_formulas(left_out)]
+            at_start += [
+                formula_at_stage(formula, BETWEEN)
+                for formula in self._formulas_of_not_taken_by_others(left_out)
+            ]
         start = (
             _BETWEEN
             | {
@@ -242,7 +245,7 @@ class StationQuestions:
             [*at_start, *then, *edge_count_bounds([*at_start, *then])], start, walk_after_rework
         )
 
-    def _untaken_formulas(self, left_out: Rule) -> list[Formula]:
+    def _formulas_of_not_taken_by_others(self, left_out: Rule) -> list[Formula]:
         """No other rule takes it, or it comes to one whose `compose` can fail: those below that are not tested."""
         others = [rule for rule in self.readable if rule is not left_out]
         return self.negated_rule_formulas(list(takewhile(lambda rule: not rule.compose, others)))

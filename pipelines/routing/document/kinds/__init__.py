@@ -157,15 +157,15 @@ def work_templates(work: Work, path: str) -> TextsIn:
 def secret_names(work: Work) -> tuple[str, ...]:
     """Names of the secrets that headers and environments ask for, `input:<key>` among them: whoever publishes them
     needs the permission `execute`."""
-    return _offered_names(work, SECRET)
+    return _referenced_and_received_names(work, SECRET)
 
 
 def variable_names(work: Work) -> tuple[str, ...]:
     """Names of the variables that headers and environments ask for."""
-    return _offered_names(work, VARIABLE)
+    return _referenced_and_received_names(work, VARIABLE)
 
 
-def _offered_names(work: Work, reference_kind: str) -> tuple[str, ...]:
+def _referenced_and_received_names(work: Work, reference_kind: str) -> tuple[str, ...]:
     """Return the names that the work refers to, and those that it receives where they are stored."""
     kind = work_kind_or_none(work)
     offered = kind.stored(work, reference_kind) if kind else ()

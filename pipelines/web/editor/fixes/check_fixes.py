@@ -19,7 +19,7 @@ PASSED = {"result": "success"}
 def push_and_wait_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Yield a push and a wait for checks as remedy: all that led to the station leads to the push; its gates
     come first, unchanged."""
-    stations = _with_push_and_checks(remedies.document["stations"], finding.station or "")
+    stations = _stations_with_push_and_checks(remedies.document["stations"], finding.station or "")
     try:
         # A faulty rule elsewhere is no reason to offer nothing.
         changed = read_line({**remedies.document, "stations": stations}, keep_faulty_rules=True)
@@ -33,7 +33,7 @@ def push_and_wait_remedies(remedies: Remedies, finding: Finding) -> Iterator[Rem
         yield Remedy(label, (edits.edit_changing_line(stations=stations),), "list-checks")
 
 
-def _with_push_and_checks(stations: list[Document], target: str) -> list[Document]:
+def _stations_with_push_and_checks(stations: list[Document], target: str) -> list[Document]:
     used_keys = {station.get("key") for station in stations}
     push, checks = _free_key("push-branch", used_keys), _free_key("host-checks", used_keys)
     updated: list[Document] = []

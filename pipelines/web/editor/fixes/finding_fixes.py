@@ -66,7 +66,7 @@ def _dead_rule_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy
     moves = ((to, limit) for to in tried[:MAX_MOVES] for limit in ((None, RETRIES) if free else (None,)))
     for to, limit in moves:
         what = ("move", str(place), str(to), str(limit or ""))
-        if remedies.trials.helps(station, finding, what, _rule_mover(place, to, limit)):
+        if remedies.trials.does_change_remove_finding(station, finding, what, _rule_mover(place, to, limit)):
             yield _move_above_remedy(station, place, to, limit)
             break
     yield from _keep_gate_remedies(remedies, finding, station, place)
@@ -85,7 +85,9 @@ def _keep_gate_remedies(
             or not set(taker.gates) < set(rule.gates)
         ):
             continue
-        if remedies.trials.helps(station, finding, ("delete", str(index)), _rule_remover(index)):
+        if remedies.trials.does_change_remove_finding(
+            station, finding, ("delete", str(index)), _rule_remover(index)
+        ):
             label = f"Delete rule {index + 1}, keep {_gate_names(remedies.line, rule)}"
             yield Remedy(label, (edits.edit_removing_rule(taker.id),), "delete")
             return
@@ -145,7 +147,9 @@ def _constant_condition_remedies(remedies: Remedies, finding: Finding) -> Iterat
 def _move_last_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     station, place = remedies.station_and_place_of_rule(finding)
     last = len(station.rules) - 1
-    if remedies.trials.helps(station, finding, ("move", str(place), str(last)), _rule_mover(place, last)):
+    if remedies.trials.does_change_remove_finding(
+        station, finding, ("move", str(place), str(last)), _rule_mover(place, last)
+    ):
         label = "Move to the end"
         yield Remedy(label, (edits.edit_moving_rule(finding.rule or "", None),), "arrow-down")
 
@@ -211,7 +215,9 @@ def _gate_bypass_remedies(remedies: Remedies, finding: Finding) -> Iterator[Reme
             replace(candidate, gates=gates) if candidate is other else candidate for candidate in rules
         )
 
-    if remedies.trials.helps(station, finding, ("gates", other.id, *gates), rules_with_gates):
+    if remedies.trials.does_change_remove_finding(
+        station, finding, ("gates", other.id, *gates), rules_with_gates
+    ):
         number = station.rules.index(other) + 1
         label = f"Put the gate on rule {number}, too"
         yield Remedy(label, (edits.edit_changing_rule(other.id, gates=list(gates)),), "gate")

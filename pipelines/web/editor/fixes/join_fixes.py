@@ -69,7 +69,7 @@ def rework_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     line."""
     line, key = remedies.line, finding.station or ""
     stage = line.stage_key(key)
-    moved = _with_station_above(line, key, stage)
+    moved = _line_with_station_above(line, key, stage)
     if _transition_keys(LintSubject(moved)) == _transition_keys(remedies.subject):
         start_edits = (
             # A line that names no start begins at its first station, which the move would change.
@@ -81,7 +81,7 @@ def rework_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
         yield Remedy(label, (*start_edits, edits.edit_moving_station(key, stage)), "arrow-up")
 
 
-def _with_station_above(line: ParsedLine, key: str, stage: str) -> ParsedLine:
+def _line_with_station_above(line: ParsedLine, key: str, stage: str) -> ParsedLine:
     others = [other for other in line.stations if other.key != key]
     place = next(index for index, other in enumerate(others) if other.key == stage)
     return replace(line, stations=(*others[:place], line.station(key), *others[place:]))

@@ -43,7 +43,7 @@ class Trials:
         # The cache is that of the process: trials of others at the same time use this up, too.
         self._ends = _run_trial.cache_info().misses + MAX_NEW
 
-    def helps(
+    def does_change_remove_finding(
         self,
         station: Station,
         finding_to_remove: Finding,

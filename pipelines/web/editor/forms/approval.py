@@ -39,7 +39,9 @@ class RequirementKindField(ChoiceField):
         # A requirement of one person has no number.
         if kind in ONE_PERSON:
             others.pop("count", None)
-        return fragment_paths.with_value_at(fragment, self.at[:-1], {kind: self.firsts[kind], **others})
+        return fragment_paths.fragment_with_value_at(
+            fragment, self.at[:-1], {kind: self.firsts[kind], **others}
+        )
 
 
 def requirement_kind_or_empty(requirement: Any) -> str:

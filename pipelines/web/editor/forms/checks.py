@@ -35,10 +35,10 @@ class GroupKindField(ChoiceField):
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
         if kind not in KINDS:
-            return fragment_paths.with_value_at(fragment, self.at, MISSING)
+            return fragment_paths.fragment_with_value_at(fragment, self.at, MISSING)
         old = fragment_paths.value_at(fragment, self.at)
         members = old[group_kind_or_empty(old)] if group_kind_or_empty(old) else []
-        return fragment_paths.with_value_at(fragment, self.at, {kind: members})
+        return fragment_paths.fragment_with_value_at(fragment, self.at, {kind: members})
 
 
 def group_kind_or_empty(group: Any) -> str:

@@ -48,7 +48,7 @@ class FailuresForm:
         rules = fragment.get("rules")
         if type(rules) is list:
             # The readers would refuse `told`, which is no key of the document.
-            rules = [_without_notified_role(rule) for rule in rules]
+            rules = [_rule_without_notified_role(rule) for rule in rules]
         stations[index] = {**stations[index], **({} if rules is None else {"rules": rules})}
         return PlacedFragment({**document, "stations": stations}, f"stations[{index}]")
 
@@ -56,7 +56,7 @@ class FailuresForm:
         return [*_type_problems(fragment), *_notification_problems(fragment, dict(end_options(setting)))]
 
 
-def _without_notified_role(rule: Any) -> Any:
+def _rule_without_notified_role(rule: Any) -> Any:
     return {key: value for key, value in rule.items() if key != "told"} if type(rule) is dict else rule
 
 
@@ -140,7 +140,7 @@ class LabelledTypesField(FailureTypesField):
         changed = super().with_typed(fragment, typed)
         # A label that somebody wrote differs from the types, and stays.
         if before and before[0] and label == before[0]:
-            return fragment_paths.with_value_at(
+            return fragment_paths.fragment_with_value_at(
                 changed, (*rule, "label"), self.control_values_with_any_replaced(changed)[0]
             )
         return changed
@@ -154,7 +154,7 @@ class ExhaustionField(ExhaustedField):
         changed = super().with_typed(fragment, typed)
         if typed and typed[0] == "escalate":
             return changed
-        return fragment_paths.with_value_at(changed, (*self.at[:2], "told"), MISSING)
+        return fragment_paths.fragment_with_value_at(changed, (*self.at[:2], "told"), MISSING)
 
 
 def _failure_rows(setting: FormSetting) -> Rows:

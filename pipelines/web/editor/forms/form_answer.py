@@ -138,7 +138,9 @@ def _fragment_refusals_problems_label_and_focus(
         return fragment, refused, wrong, "", ""
     members = rows.members(fragment)
     if deed.do == "add":
-        fragment = fragment_paths.with_value_at(fragment, rows.at, [*members, rows.new(fragment, deed.kind)])
+        fragment = fragment_paths.fragment_with_value_at(
+            fragment, rows.at, [*members, rows.new(fragment, deed.kind)]
+        )
         return fragment, refused, wrong, rows.add or rows.label, f"{rows.name}[{len(members)}]"
     if deed.index >= len(members):
         return fragment, refused, wrong, "", ""
@@ -155,7 +157,7 @@ def _fragment_refusals_problems_label_and_focus(
     now = {f"{rows.name}[{was}]": f"{rows.name}[{at}]" for at, was in enumerate(order)}
     # None: the row was removed, and the text typed in it goes with it.
     rename = {f"{rows.name}[{index}]": now.get(f"{rows.name}[{index}]") for index in range(len(members))}
-    fragment = fragment_paths.with_value_at(
+    fragment = fragment_paths.fragment_with_value_at(
         fragment, rows.at, left if left or rows.keeps_empty else fragment_paths.MISSING
     )
     return fragment, _rename_rows(refused, rename), _rename_rows(wrong, rename), rows.label, focus

@@ -32,7 +32,7 @@ def value_at(value: Any, place: Place) -> Any:
     return value
 
 
-def with_value_at(value: Any, place: Place, new: Any) -> Any:
+def fragment_with_value_at(value: Any, place: Place, new: Any) -> Any:
     """A copy with `new` there; MISSING takes it away, with the objects that this leaves empty. Objects on the way are
     made, members of lists are not: without them the copy is as it was."""
     if not place:
@@ -41,7 +41,7 @@ def with_value_at(value: Any, place: Place, new: Any) -> Any:
     if type(step) is int:
         return _list_with_member(value, step, rest, new)
     inside = value if type(value) is dict else {}
-    below = with_value_at(inside.get(step), rest, new) if rest else new
+    below = fragment_with_value_at(inside.get(step), rest, new) if rest else new
     # None: there was nothing on the way, so nothing is made to remove something from it.
     if below is MISSING or (new is MISSING and rest and below in ({}, None)):
         return {key: member for key, member in inside.items() if key != step}
@@ -76,11 +76,11 @@ def _list_with_member(value: Any, index: int, rest: Place, new: Any) -> Any:
         return value
     if not rest and new is MISSING:
         return [*value[:index], *value[index + 1 :]]
-    below = with_value_at(value[index], rest, new) if rest else new
+    below = fragment_with_value_at(value[index], rest, new) if rest else new
     return [*value[:index], below, *value[index + 1 :]]
 
 
-def without_covered(value: Any, covered: Iterable[Place]) -> Any:
+def fragment_without_covered_places(value: Any, covered: Iterable[Place]) -> Any:
     """Return the part of a fragment that lies at none of the `covered` places; MISSING if nothing does. A
     list that a place leads into counts as covered."""
     steps: dict[str | int, list[Place]] = {}
@@ -94,7 +94,7 @@ def without_covered(value: Any, covered: Iterable[Place]) -> Any:
         return MISSING if type(value) is list and any(type(step) is int for step in steps) else value
     left = {}
     for key, member in value.items():
-        remaining = without_covered(member, steps[key]) if key in steps else member
+        remaining = fragment_without_covered_places(member, steps[key]) if key in steps else member
         if remaining is not MISSING and not (remaining == {} and key in steps):
             left[key] = remaining
     return left or MISSING

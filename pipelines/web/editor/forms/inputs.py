@@ -44,7 +44,9 @@ class InputTypeField(ChoiceField):
         changed = super().with_typed(fragment, typed)
         for rule, types in RULES.items():
             if typed and typed[0] not in types:
-                changed = fragment_paths.with_value_at(changed, (*self.at[:-1], rule), fragment_paths.MISSING)
+                changed = fragment_paths.fragment_with_value_at(
+                    changed, (*self.at[:-1], rule), fragment_paths.MISSING
+                )
         return changed
 
 

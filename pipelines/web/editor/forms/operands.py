@@ -82,7 +82,7 @@ def to_typed(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def with_operator(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, Any]:
+def output_test_with_operator(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, Any]:
     """The test with another operator, and a value that this one can use."""
     value = test.get("value", MISSING)
     remaining = {key: member for key, member in test.items() if key not in ("op", "value")}

@@ -139,12 +139,14 @@ class TargetField(ChoiceField):
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         key = typed[0] if typed else ""
         if key != FORK:
-            return fragment_paths.with_value_at(fragment, self.at, key)
+            return fragment_paths.fragment_with_value_at(fragment, self.at, key)
         # No branches: `@origin`, `@blocked`, and the option of a fork itself.
         stations = [value for value, _words in self.options if not value.startswith(("@", "*"))]
         before = self.control_values_with_any_replaced(fragment)
         # The target until now stays the first branch.
-        return fragment_paths.with_value_at(fragment, self.at, list(dict.fromkeys([*before, *stations]))[:2])
+        return fragment_paths.fragment_with_value_at(
+            fragment, self.at, list(dict.fromkeys([*before, *stations]))[:2]
+        )
 
 
 def _target_fields(fragment: Fragment, setting: FormSetting) -> list[FormField | Rows]:

@@ -34,7 +34,7 @@ class StationKindField(ChoiceField):
         if kind == fragment_paths.value_at(fragment, self.at):
             return fragment
         changed = _work_of_kind(kind, fragment_paths.value_at(fragment, ("work",)))
-        return fragment_paths.with_value_at(fragment, ("work",), changed)
+        return fragment_paths.fragment_with_value_at(fragment, ("work",), changed)
 
     def describe_write(self, fragment: Any) -> dict[str, Any]:
         # All options at once: one by one each would look for what it changes in the whole fragment

@@ -102,7 +102,7 @@ class NetworkField(ChoiceField):
             return super().with_typed(fragment, typed)
         stands = fragment_paths.value_at(fragment, self.at)
         # Chosen again, the hosts that are listed stay.
-        return fragment_paths.with_value_at(
+        return fragment_paths.fragment_with_value_at(
             fragment, self.at, stands if type(stands) is dict else {EGRESS: []}
         )
 

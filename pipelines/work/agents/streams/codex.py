@@ -85,7 +85,7 @@ class Codex(Stream):
     def _step_of_item_or_none(self, kind: str, item: dict[str, Any]) -> Step | None:
         if kind == "command_execution":
             return self.step_at_this_line(
-                StepKind.COMMAND, Verb.RUN, without_shell(text_or_empty(item.get("command")))
+                StepKind.COMMAND, Verb.RUN, command_without_shell(text_or_empty(item.get("command")))
             )
         if kind == "file_change":
             changed = [dict_or_empty(entry) for entry in list_or_empty(item.get("changes"))]
@@ -137,7 +137,7 @@ class Codex(Stream):
         return True
 
 
-def without_shell(command: str) -> str:
+def command_without_shell(command: str) -> str:
     """Return the command without the shell that runs it."""
     if not SHELL.match(command):
         return command

@@ -81,7 +81,7 @@ class LfsHttp:
                 "hash_algo": "sha256",
                 "objects": [{"oid": pointer.oid, "size": pointer.size} for pointer in part],
             }
-            answer = self._json("POST", f"{self.endpoint}/objects/batch", document)
+            answer = self._json_answer("POST", f"{self.endpoint}/objects/batch", document)
             answered += _read_answer(answer, {pointer.oid: pointer for pointer in part})
         return answered
 
@@ -116,7 +116,7 @@ class LfsHttp:
         with self._send("POST", action.href, headers, json.dumps(document).encode()):
             return
 
-    def _json(self, method: str, url: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _json_answer(self, method: str, url: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
         headers = {"accept": MEDIA_TYPE, "content-type": MEDIA_TYPE}
         body = bytearray()
         with self._send(method, url, headers, json.dumps(document).encode()) as response:

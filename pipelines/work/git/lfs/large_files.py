@@ -17,7 +17,7 @@ from dulwich.objects import Blob, ObjectID
 
 from pipelines.work.git import checkout
 from pipelines.work.git.lfs.local_objects import LocalObjects, copy_bounded
-from pipelines.work.git.lfs.pointers import Pointer, TreeFile, parsed_pointer_or_none, tree_pointers
+from pipelines.work.git.lfs.pointers import Pointer, TreeFile, lfs_pointers_by_path, parsed_pointer_or_none
 from pipelines.work.git.lfs.servers import open_lfs_server
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import PUSH_REFUSED, GitRefused
@@ -54,7 +54,7 @@ class LargeFiles:
         return self._mirror.repository.object_store
 
     def pointers(self, files: Mapping[str, TreeFile]) -> dict[str, Pointer]:
-        return tree_pointers(self._store, files)
+        return lfs_pointers_by_path(self._store, files)
 
     def bring_into_mirror(self, pointers: Mapping[str, Pointer]) -> None:
         """Bring the content of these files into the mirror. :raises GitRefused: too much, or it is nowhere"""

@@ -76,11 +76,11 @@ class LfsAttributes:
             self._room -= len(text)
             if len(text) > MOST_ATTRIBUTES or self._room < 0:
                 raise GitRefused(f"{path} is too long to be read. Use fewer lines.")
-            self._rules[folder] = list(attribute_rules(text))
+            self._rules[folder] = list(lfs_filter_rules(text))
         return self._rules[folder]
 
 
-def attribute_rules(text: bytes) -> Iterator[tuple[IgnoreRule, bool]]:
+def lfs_filter_rules(text: bytes) -> Iterator[tuple[IgnoreRule, bool]]:
     """The lines that say a filter, the last of them first: its pattern, and whether the filter is that of LFS."""
     for line in reversed(text.splitlines()):
         line = line.strip()
@@ -108,7 +108,7 @@ def _pattern_and_attributes_of_line(line: bytes) -> tuple[bytes, list[bytes]]:
     return pattern, attributes
 
 
-def tree_attributes(store: BaseObjectStore, files: Mapping[str, TreeFile]) -> LfsAttributes:
+def lfs_attributes_of_tree(store: BaseObjectStore, files: Mapping[str, TreeFile]) -> LfsAttributes:
     def attributes_file_bytes(path: str) -> bytes:
         leaf = files.get(path)
         # Git follows no link to attributes
@@ -118,7 +118,7 @@ def tree_attributes(store: BaseObjectStore, files: Mapping[str, TreeFile]) -> Lf
     return LfsAttributes(attributes_file_bytes)
 
 
-def workspace_attributes(workspace: Path) -> LfsAttributes:
+def lfs_attributes_of_workspace(workspace: Path) -> LfsAttributes:
     def attributes_file_bytes(path: str) -> bytes:
         try:
             with open_plain_file(workspace, path) as file:
@@ -130,14 +130,14 @@ def workspace_attributes(workspace: Path) -> LfsAttributes:
     return LfsAttributes(attributes_file_bytes)
 
 
-def tree_pointers(store: BaseObjectStore, files: Mapping[str, TreeFile]) -> dict[str, Pointer]:
+def lfs_pointers_by_path(store: BaseObjectStore, files: Mapping[str, TreeFile]) -> dict[str, Pointer]:
     """{path: pointer} of the files of a tree that LFS keeps. One that was committed as it is stays as it is.
 
     :raises GitRefused: a pointer is of another version"""
     # Most repositories have none, and need no look at each file
     if not any(path.rpartition("/")[2] == ATTRIBUTES for path in files):
         return {}
-    attributes = tree_attributes(store, files)
+    attributes = lfs_attributes_of_tree(store, files)
     pointers = {}
     for path, (mode, sha) in files.items():
         if (

@@ -25,9 +25,9 @@ from pipelines.work.git.submodules.modules import (
     Module,
     SubmoduleRefused,
     is_same_server,
-    module_address,
     pinned_commit_by_path,
-    tree_modules,
+    submodule_repository_address,
+    submodules_of_tree,
 )
 from pipelines.work.git.trees import Leaf
 from pipelines.work.results.files import remove_path
@@ -72,12 +72,12 @@ def check_out_submodules(
 ) -> SubmoduleFiles:
     """`files`: of the tree that stands in the workspace; `base_files`: of the base branch, for whose submodules alone
     the credential counts: a task could name any repository of the host in its own. In a thread. :raises GitRefused"""
-    pins, modules = pinned_commit_by_path(files), tree_modules(store, files)
+    pins, modules = pinned_commit_by_path(files), submodules_of_tree(store, files)
     base_pins = pinned_commit_by_path(base_files)
-    base_urls = {module.url for module in tree_modules(store, base_files).values()}
+    base_urls = {module.url for module in submodules_of_tree(store, base_files).values()}
     waiting = deque[PendingSubmodule]()
     for path, pin in pins.items():
-        address = module_address(path, modules, remote.address, access.folders)
+        address = submodule_repository_address(path, modules, remote.address, access.folders)
         trusted = modules[path].url in base_urls
         waiting.append(
             PendingSubmodule(path, path, pin, address, trusted, trusted and base_pins.get(path) == pin, 1)
@@ -128,7 +128,7 @@ class SubmoduleCheckout:
             pointers = large.replace_pointers_by_contents(place, files)
             attempt_repository.make_repository(place, mirror, "", item.pin.decode(), files)
             inner = pinned_commit_by_path(files)
-            modules = tree_modules(store, files) if inner else {}
+            modules = submodules_of_tree(store, files) if inner else {}
         self.git_folders.append(f"{item.path}/.git")
         own = self.files.setdefault(item.top, {})
         below = f"{item.path}/".removeprefix(f"{item.top}/")
@@ -139,7 +139,7 @@ class SubmoduleCheckout:
         self, item: PendingSubmodule, path: str, pin: ObjectID, modules: Mapping[str, Module]
     ) -> PendingSubmodule:
         try:
-            address = module_address(path, modules, item.address, self._access.folders)
+            address = submodule_repository_address(path, modules, item.address, self._access.folders)
         except SubmoduleRefused as error:
             raise GitRefused(str(error).replace(path, f"{item.path}/{path}", 1)) from error
         # In a commit that the base branch does not pin, a task could have chosen every address

@@ -44,7 +44,7 @@ def submodule_text(pin: ObjectID) -> bytes:
     return b"Subproject commit " + pin + b"\n"
 
 
-def parsed_modules(data: bytes) -> dict[str, Module]:
+def submodules_by_path(data: bytes) -> dict[str, Module]:
     """{path: module}. :raises GitRefused: it cannot be read, or names too many"""
     # An include would read another file of this machine
     if len(data) > MOST_TEXT or b"[include" in data.lower():
@@ -59,7 +59,9 @@ def parsed_modules(data: bytes) -> dict[str, Module]:
     return {module.path.rstrip("/"): module for module in modules}
 
 
-def tree_modules(store: BaseObjectStore, files: Mapping[str, tuple[int, ObjectID]]) -> dict[str, Module]:
+def submodules_of_tree(
+    store: BaseObjectStore, files: Mapping[str, tuple[int, ObjectID]]
+) -> dict[str, Module]:
     """:raises GitRefused: it is a link, or cannot be read"""
     mode, sha = files.get(MODULES, (0, ObjectID(b"")))
     if not mode:
@@ -68,10 +70,10 @@ def tree_modules(store: BaseObjectStore, files: Mapping[str, tuple[int, ObjectID
     blob = store[sha] if S_ISREG(mode) else None
     if not isinstance(blob, Blob):
         raise GitRefused(f"{MODULES} is no plain file, which git does not take. {REMEDY}")
-    return parsed_modules(blob.data)
+    return submodules_by_path(blob.data)
 
 
-def workspace_modules(workspace: Path) -> dict[str, Module]:
+def submodules_of_workspace(workspace: Path) -> dict[str, Module]:
     """:raises GitRefused: it is a link, or cannot be read"""
     try:
         # Not `exists`, which passes over a link that leads nowhere
@@ -81,7 +83,7 @@ def workspace_modules(workspace: Path) -> dict[str, Module]:
     try:
         with open_plain_file(workspace, MODULES) as file:
             # The byte more shows that it is too long
-            return parsed_modules(file.read(MOST_TEXT + 1))
+            return submodules_by_path(file.read(MOST_TEXT + 1))
     except FileRefused as error:
         raise GitRefused(f"{MODULES} is no plain file, which git does not take. {REMEDY}") from error
 
@@ -91,7 +93,7 @@ def pinned_commit_by_path(files: Mapping[str, tuple[int, ObjectID]]) -> dict[str
     return {path: sha for path, (mode, sha) in files.items() if S_ISGITLINK(mode)}
 
 
-def module_address(
+def submodule_repository_address(
     path: str, modules: Mapping[str, Module], parent: RepositoryAddress, folders: ServerFolders
 ) -> RepositoryAddress:
     """Return where the repository of a submodule is. :raises SubmoduleRefused"""

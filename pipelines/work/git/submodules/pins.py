@@ -12,16 +12,16 @@ from stat import S_ISLNK
 from dulwich.objects import ObjectID
 
 from pipelines.work.git import checkout, trees
-from pipelines.work.git.lfs.pointers import tree_pointers
+from pipelines.work.git.lfs.pointers import lfs_pointers_by_path
 from pipelines.work.git.refusals import GitRefused, list_of_first_paths
 from pipelines.work.git.remote import Remote
 from pipelines.work.git.submodules.checkout import SubmoduleFiles, fetch_pin, open_submodule
 from pipelines.work.git.submodules.modules import (
     MODULES,
     Module,
-    module_address,
     pinned_commit_by_path,
-    workspace_modules,
+    submodule_repository_address,
+    submodules_of_workspace,
 )
 from pipelines.work.git.trees import Leaf
 from pipelines.work.results.files import FileRefused, open_plain_file
@@ -36,7 +36,7 @@ def current_commit_by_path(workspace: Path, files: Mapping[str, Leaf]) -> dict[s
     """Return {path: commit} of the submodules as they stand now. `files`: of the tree before the station.
 
     :raises GitRefused"""
-    before, modules = pinned_commit_by_path(files), workspace_modules(workspace)
+    before, modules = pinned_commit_by_path(files), submodules_of_workspace(workspace)
     pins: dict[str, ObjectID] = {}
     for path in sorted({*before, *modules}):
         # A tree of git holds no `.git`, and what lies in another submodule is that one's own
@@ -105,7 +105,7 @@ def check_submodules(
         expected = checked_out.files.get(path, {})
         # A commit that only this workspace has could be fetched by nobody
         if old.get(path) != pin:
-            expected = published_files(access, remote, workspace_modules(workspace), path, pin, trusted)
+            expected = published_files(access, remote, submodules_of_workspace(workspace), path, pin, trusted)
         changed = [name for name, leaf in expected.items() if not _is_same(workspace, f"{path}/{name}", leaf)]
         if changed:
             raise GitRefused(
@@ -127,7 +127,7 @@ def published_files(
 ) -> dict[str, Leaf]:
     """Return the files of a pinned commit, those of its own submodules and its large files aside. :raises
     GitRefused: its remote does not have it"""
-    address = module_address(path, modules, remote.address, access.folders)
+    address = submodule_repository_address(path, modules, remote.address, access.folders)
     try:
         with open_submodule(access, remote, address, modules[path].url in trusted, path) as (
             mirror,
@@ -136,7 +136,7 @@ def published_files(
             fetch_pin(mirror, its_remote, pin, path, lambda text: None)
             store = mirror.repository.object_store
             files = trees.leaf_by_path_of_tree(store, checkout.commit_tree(store, pin.decode()))
-            aside = {*tree_pointers(store, files), *pinned_commit_by_path(files)}
+            aside = {*lfs_pointers_by_path(store, files), *pinned_commit_by_path(files)}
     except GitRefused as error:
         raise GitRefused(str(error), CHANGED, (path,)) from error
     return {name: leaf for name, leaf in files.items() if name not in aside}

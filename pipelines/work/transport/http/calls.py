@@ -57,7 +57,7 @@ class ServerCalls:
             headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
             timeout=TIMEOUT,
             transport=by,
-            verify=trusted_authorities().context,
+            verify=trusted_authorities().tls_context,
             limits=httpx2.Limits(max_connections=64, max_keepalive_connections=32),
         )
         # The token is for the server alone, and no answer of the store leads on

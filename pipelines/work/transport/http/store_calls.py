@@ -25,7 +25,7 @@ class StoreCalls:
     """Client without the token of the runner, and without redirects. Threads share it."""
 
     def __init__(self) -> None:
-        self._client = httpx2.Client(timeout=TIMEOUT, verify=trusted_authorities().context)
+        self._client = httpx2.Client(timeout=TIMEOUT, verify=trusted_authorities().tls_context)
         self._closed = threading.Event()
 
     def try_upload(self, url: str, headers: Mapping[str, str], file: BinaryIO) -> bool:

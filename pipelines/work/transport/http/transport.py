@@ -199,7 +199,7 @@ class HttpTransport:
     async def answer_agent(
         self, started: Started, question: str, outcome: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        return await self._ask(started, "ask", {"question": question, "outcome": outcome})
+        return await self._ask_server_about_job(started, "ask", {"question": question, "outcome": outcome})
 
     async def ask_permission(self, started: Started, request: PermissionRequest) -> PermissionAnswer:
         document = {
@@ -208,9 +208,11 @@ class HttpTransport:
             "arguments": dict(request.arguments),
             "digest": request.digest,
         }
-        return PermissionAnswer(**await self._ask(started, "permission", document))
+        return PermissionAnswer(**await self._ask_server_about_job(started, "permission", document))
 
-    async def _ask(self, started: Started, operation: str, document: dict[str, Any]) -> dict[str, Any]:
+    async def _ask_server_about_job(
+        self, started: Started, operation: str, document: dict[str, Any]
+    ) -> dict[str, Any]:
         path = f"/jobs/{started.orders.job_id}/{operation}"
         try:
             answer: dict[str, Any] = await self._calls.call_once_in_thread(

@@ -53,7 +53,7 @@ def accepted_change_or_none(task_id: int) -> AcceptedChange | None:
     changed = BranchStates(delivery.job.task).base_entries_of_changed_files_or_none(token_id, moment)
     if stored is None or changed is None:
         return None
-    return AcceptedChange(_by_path(stored[1]), frozenset(changed))
+    return AcceptedChange(_entries_by_path(stored[1]), frozenset(changed))
 
 
 def change_compared_with_accepted(
@@ -61,7 +61,7 @@ def change_compared_with_accepted(
 ) -> ComparedChange:
     """Compare the files that one of the two changes touches. In a thread, while the workspace still stands."""
     assert attempt_results.git is not None and attempt_results.workspace is not None
-    entries = _by_path(attempt_results.workspace.manifest)
+    entries = _entries_by_path(attempt_results.workspace.manifest)
     paths = sorted(accepted.changed | set(attempt_results.git.before))
     differing = [
         path for path in paths if _content_key(accepted.entries.get(path)) != _content_key(entries.get(path))
@@ -82,7 +82,7 @@ def change_compared_with_accepted(
     return ComparedChange(len(differing), added, removed, _joined_until_limit(pieces))
 
 
-def _by_path(manifest: Any) -> Entries:
+def _entries_by_path(manifest: Any) -> Entries:
     return {str(entry["path"]): entry for entry in manifest if not entry.get("folder")}
 
 

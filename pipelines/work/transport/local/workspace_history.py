@@ -158,17 +158,17 @@ def _was_joined_by(token: Token, into: set[int], at: datetime) -> bool:
 
 def manifest_with_changes(onto: Manifest, before: Manifest, after: Manifest) -> Manifest:
     """`onto` with what was changed from `before` to `after`: removed or written."""
-    was, now = _by_path(before), _by_path(after)
-    merged = {path: entry for path, entry in _by_path(onto).items() if path in now or path not in was}
+    was, now = _entries_by_path(before), _entries_by_path(after)
+    merged = {path: entry for path, entry in _entries_by_path(onto).items() if path in now or path not in was}
     merged |= {path: entry for path, entry in now.items() if was.get(path) != entry}
-    return _with_folders(merged)
+    return _entries_with_their_folders(merged)
 
 
-def _by_path(manifest: Iterable[Entry]) -> dict[str, Entry]:
+def _entries_by_path(manifest: Iterable[Entry]) -> dict[str, Entry]:
     return {str(entry["path"]): entry for entry in manifest}
 
 
-def _with_folders(entries: dict[str, Entry]) -> Manifest:
+def _entries_with_their_folders(entries: dict[str, Entry]) -> Manifest:
     """Every file in a folder: one that another branch removed is made again; what became a file has nothing in it."""
     sound_entries: dict[str, Entry] = {}
     for path in sorted(entries):

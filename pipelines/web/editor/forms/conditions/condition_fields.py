@@ -103,7 +103,7 @@ class ConditionKindField(ChoiceField):
         after = convert_condition(before, typed[0] if typed else "", self.around)
         # A rule without a condition is always true, so “always” is left out where it is chosen.
         is_root = len(self.at) == 1
-        return fragment_paths.with_value_at(
+        return fragment_paths.fragment_with_value_at(
             fragment, self.at, MISSING if is_root and after == {"always": True} != before else after
         )
 

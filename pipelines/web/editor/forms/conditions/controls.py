@@ -17,7 +17,7 @@ from pipelines.web.editor.forms.fields import (
     SeveralField,
 )
 from pipelines.web.editor.forms.fragment_paths import MISSING
-from pipelines.web.editor.forms.operands import with_operator
+from pipelines.web.editor.forms.operands import output_test_with_operator
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,9 @@ class WordsField(SeveralField):
         chosen = [value for value, _words in self.options if value in typed]
         if not chosen:
             raise FieldRefused("nothing is chosen, so it would never be true", "choose at least one")
-        return fragment_paths.with_value_at(fragment, self.at, chosen[0] if len(chosen) == 1 else chosen)
+        return fragment_paths.fragment_with_value_at(
+            fragment, self.at, chosen[0] if len(chosen) == 1 else chosen
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +74,10 @@ class OperatorField(ChoiceField):
         op = typed[0] if typed else ""
         test = fragment_paths.value_at(fragment, self.at[:-1])
         # The field is at `….eval.op`; an eval compares texts.
-        changed = with_operator(test if type(test) is dict else {}, op, text_only="eval" in self.at[-2:-1])
-        return fragment_paths.with_value_at(fragment, self.at[:-1], changed)
+        changed = output_test_with_operator(
+            test if type(test) is dict else {}, op, text_only="eval" in self.at[-2:-1]
+        )
+        return fragment_paths.fragment_with_value_at(fragment, self.at[:-1], changed)
 
 
 @dataclass(frozen=True, kw_only=True)

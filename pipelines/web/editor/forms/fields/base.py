@@ -72,10 +72,10 @@ class FormField:
     def with_value(self, fragment: Any, value: Any) -> Any:
         if value is MISSING:
             # Without its value the object around it says nothing, such as `due` without `after`.
-            return fragment_paths.with_value_at(fragment, self.whole or self.at, MISSING)
+            return fragment_paths.fragment_with_value_at(fragment, self.whole or self.at, MISSING)
         for place, other in self.also:
-            fragment = fragment_paths.with_value_at(fragment, place, other)
-        return fragment_paths.with_value_at(fragment, self.at, value)
+            fragment = fragment_paths.fragment_with_value_at(fragment, place, other)
+        return fragment_paths.fragment_with_value_at(fragment, self.at, value)
 
     def to_text(self, value: Any) -> str:
         return value if type(value) is str else to_json(value)

@@ -50,20 +50,24 @@ class RestField(FormField):
         return [] if left is MISSING else [to_json(left)]
 
     def remaining(self, fragment: Any) -> Any:
-        return fragment_paths.without_covered(fragment_paths.value_at(fragment, self.at), self.covered)
+        return fragment_paths.fragment_without_covered_places(
+            fragment_paths.value_at(fragment, self.at), self.covered
+        )
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         document = parse_json(typed[0]) if typed and typed[0].strip() else {}
         if type(document) is not dict:
             raise FieldRefused("has to be an object", 'for example {"extra": {}}')
         # What has a field of its own stays; only the rest is replaced.
-        covered = _without_members_of(fragment_paths.value_at(fragment, self.at), self.remaining(fragment))
-        return fragment_paths.with_value_at(
+        covered = _value_without_members_of(
+            fragment_paths.value_at(fragment, self.at), self.remaining(fragment)
+        )
+        return fragment_paths.fragment_with_value_at(
             fragment, self.at, fragment_paths.deep_merged_values(covered, document)
         )
 
 
-def _without_members_of(value: Any, subtracted: Any) -> Any:
+def _value_without_members_of(value: Any, subtracted: Any) -> Any:
     """`value` without what `subtracted` holds of it."""
     if type(value) is not dict or type(subtracted) is not dict:
         return {} if subtracted is not MISSING else value
@@ -72,5 +76,5 @@ def _without_members_of(value: Any, subtracted: Any) -> Any:
         if key not in subtracted:
             remaining[key] = member
         elif type(member) is dict and type(subtracted[key]) is dict and subtracted[key] != member:
-            remaining[key] = _without_members_of(member, subtracted[key])
+            remaining[key] = _value_without_members_of(member, subtracted[key])
     return remaining

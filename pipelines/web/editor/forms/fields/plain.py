@@ -114,7 +114,9 @@ class FlagField(FormField):
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         ticked = bool(typed)
-        return fragment_paths.with_value_at(fragment, self.at, MISSING if ticked == self.usual else ticked)
+        return fragment_paths.fragment_with_value_at(
+            fragment, self.at, MISSING if ticked == self.usual else ticked
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
