@@ -223,7 +223,7 @@ def open_another_visit(
 
 def refuse_work_beside_forbidden(batch: Batch, task: Task, token: Token, station: str) -> None:
     """Raises Conflict where another branch stands at a station that must never run in parallel with this one."""
-    line = versions.by_id(task.pinned_id)
+    line = versions.parsed_line_by_version_id(task.pinned_id)
     others = stations_of_other_tokens_fact(batch, task, token, line).get("beside", ())
     if message := forbidden_parallel_message_or_empty(line, station, others):
         raise Conflict(f"{message} Wait until the other branch has left.")

@@ -105,7 +105,9 @@ def _apply_resolution(
     if feedback is not None:
         target = route if word == "route" else ""
         _refuse_work_beside_forbidden(line, walk, position_index, target)
-        return record_with_all_joins_decided(line, rerun_station(line, walk, position_index, feedback, target))
+        return record_with_all_joins_decided(
+            line, rerun_station(line, walk, position_index, feedback, target)
+        )
     situation = refreshed_situation(line, walk, position_index)
     if isinstance(decide_again(line, situation), Escalate):
         raise StepRefused("the same would be escalated again: run the station again, send it on, or cancel")
