@@ -515,7 +515,8 @@ const WORDS = {
   testsNone: "No scenarios yet. Simulate one and save it, or generate one for each rule that can match.",
   testsMore: "and %s more on the Scenarios page",
   testsMissing: (n: number) => plural("%s rule has no scenario:", "%s rules have no scenario:", n),
-  testsStopped: "The search stopped after ten seconds. In a checkout of Gateline, pipelines.routing generate searches longer.",
+  testsStopped:
+    "The search stopped after ten seconds. In a checkout of Gateline, pipelines.routing generate searches longer.",
   testOpen: "Open %s",
   testRemove: "Delete %s",
   testSource: "%s, steps: %s",
