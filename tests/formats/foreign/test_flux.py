@@ -170,6 +170,8 @@ def test_the_drafts_spelling_of_parallel_is_read() -> None:
         ({"rules": {"conditions": []}}, "stages[0].rules.rules: is missing"),
         ({"gateMode": "Hold"}, "stages[0].gateMode"),
         ({"type": "parallel", "children": [{"skill": "x"}]}, "stages[0].children[0].id: is missing"),
+        ({"type": "parallel", "children": [{"id": "x"}, {"id": "x"}]}, "children[1].id: x is there twice"),
+        ({"type": "parallel", "children": [{"id": "build"}]}, "children[0].id: build is there twice"),
         ({"parallel": ["nowhere"], "onFail": "build"}, "stages[0].parallel: there is no stage nowhere"),
     ],
 )

@@ -59,25 +59,28 @@ class Playbook:
             self._note_fork(place, stage)
 
     def _note_fork(self, place: str, stage: Mapping[str, Any]) -> None:
-        children = []
+        children: list[str] = []
         for at, child in self.parallel_children(place, stage):
-            if isinstance(child.get("id"), str) and child["id"]:
-                children.append(child["id"])
-            else:
+            child_id = child.get("id")
+            if not isinstance(child_id, str) or not child_id:
                 self.import_notes.note_fault(f"{at}.id", "is missing", "every stage has an id")
+            elif child_id in self.keys or child_id in children:
+                self.carrier.note_fault(f"{at}.id", _("%(id)s is there twice", id=child_id))
+            else:
+                children.append(child_id)
         # Children stand within their stage, or it names stages of the list.
         if isinstance(stage.get("parallel"), list):
             children = [str(stage_id) for stage_id in stage["parallel"]]
         if not children:
             return
         at = self.keys.get(str(stage.get("id")), "")
-        for child in children:
-            if child not in self.keys:
+        for name in children:
+            if name not in self.keys:
                 if stage.get("type") != "parallel":
-                    self.import_notes.note_fault(f"{place}.parallel", _("there is no stage %(id)s", id=child))
+                    self.import_notes.note_fault(f"{place}.parallel", _("there is no stage %(id)s", id=name))
                     continue
-                self.keys[child] = self.import_notes.claim_key(child, "stage")
-            self.joined_at[child] = at
+                self.keys[name] = self.import_notes.claim_key(name, "stage")
+            self.joined_at[name] = at
         if known := [self.keys[child] for child in children if child in self.keys]:
             self.entered[str(stage.get("id"))] = known
 
