@@ -24,7 +24,7 @@ from pipelines.work.outgoing.special_purpose import is_private_network
 from pipelines.work.processes.isolation import Isolation, isolation_places, link_folders
 from pipelines.work.results import repositories
 from pipelines.work.spec.preparation import Preparation
-from pipelines.work.worker import prepared_files
+from pipelines.work.worker import environment_preparation, prepared_files
 from pipelines.work.worker.prepared_files import EnvironmentFiles, PreparedFiles
 from tests.factories import World
 from tests.waiting import LONG
@@ -332,6 +332,28 @@ def test_what_fails_around_a_station_is_named_as_itself(
     assert said in outcome["summary"], outcome
     text = text_of(done(task, "first"))
     assert log in text and said in text and "never started" not in text
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ("SECONDS", "Prepare failed (sleep 60): it took longer than 30 minutes"),
+        ("SILENT_SECONDS", "Prepare failed (sleep 60): it printed nothing for 10 minutes"),
+    ],
+)
+def test_a_preparation_that_ends_at_a_bound_says_which(
+    bound: str,
+    said: str,
+    world: World,
+    bench: Bench,
+    with_ports: Isolation,
+    origin: RemoteRepository,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(environment_preparation, bound, 0.5)
+    task = Lines(world, bench, with_ports, argv=["sleep", "60"]).task("print('never started')")
+    assert outcome_of(task, "first")["failure_type"] == "prepare_failed"
+    assert said in outcome_of(task, "first")["summary"]
 
 
 def own_private_address() -> str:
