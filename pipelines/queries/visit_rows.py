@@ -110,7 +110,11 @@ class TaskTimelineView:
 
 def task_timeline_view(view: TaskView) -> TaskTimelineView:
     answers = _answers_by_job(view)
-    rows = [*(_job_row(view, job, answers.get(job.pk, "")) for job in view.jobs), *_visit_rows(view)]
+    rows = [
+        *(_job_row(view, job, answers.get(job.pk, "")) for job in view.jobs),
+        *_rows_of_evaluations_by_people(view),
+        *_visit_rows(view),
+    ]
     _add_waits(view, rows)
     # A gate opens in the very instant in which its station ends, and stands below it
     rows.sort(key=lambda row: (row.since, row.shape == "gate"))
@@ -150,6 +154,30 @@ def _job_row(view: TaskView, job: Job, answer: str = "") -> VisitRow:
     elif was_stopped(job):
         row.remarks = [*row.remarks, "stopped"]
     return row
+
+
+def _rows_of_evaluations_by_people(view: TaskView) -> Iterable[VisitRow]:
+    """Yield a row for each evaluation that waited for a person: of what a machine is asked there is a job."""
+    texts = {item.seq: item.text for item in view.history}
+    ended = {token.pk: token.ended_at for token in view.tokens}
+    for place, event in enumerate(view.events, start=1):
+        wait = event.data.get("wait") if event.kind == "token.waits" else None
+        question = waiting_question_or_empty({"evaluation": wait.get("evaluation")}) if wait else ""
+        if not question or event.token_id is None:
+            continue
+        following = (later for later in view.events[place:] if later.token_id == event.token_id)
+        # Its answer, or a move by hand, or another wait
+        end = next(
+            (later for later in following if later.kind == "evaluation.answered" or "tokens" in later.data),
+            None,
+        )
+        until = end.at if end else ended.get(event.token_id)
+        name = f"{station_name(view.line, event.source)} · {question}"
+        bar = TimeBar("waiting" if until else "blocked", event.at, until, name)
+        row = VisitRow("station", event.source, name, "manual", event.token_id, [bar], actor_kind="person")
+        if end and end.kind == "evaluation.answered" and texts.get(end.seq):
+            row.remarks = [texts[end.seq][:LONGEST]]
+        yield row
 
 
 def _visit_rows(view: TaskView) -> Iterable[VisitRow]:

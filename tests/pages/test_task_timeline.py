@@ -17,6 +17,7 @@ from pipelines.queries.visit_rows import TaskTimelineView, task_timeline_view
 from tests.browser.looking import look
 from tests.engine.joining import begun, gate5
 from tests.engine.stateful import clock
+from tests.engine.test_byhand import evaluated
 from tests.factories import World, document, make_world, station
 from tests.pages.conftest import As, at, text
 from tests.pages.test_timelines import minutes_ago
@@ -105,6 +106,24 @@ def test_what_closed_without_a_decision_has_no_mark(world: World) -> None:
     engine.move_or_retry_by_hand(token.pk, user=world.operator, token_version=token.version, to="build")
     row = timeline_of(task).rows[5]
     assert row.remarks == ["Code review closed without a decision"] and row.marks == []
+
+
+def test_an_evaluation_that_a_person_answers_has_a_row_with_the_answer(world: World) -> None:
+    task = evaluated(world)
+    run, asked = timeline_of(task).rows
+    assert (asked.name, asked.seconds, asked.bars[0].tone) == ("build · Is it good?", None, "blocked")
+    token = world.token(task)
+    engine.answer_blocked_token(
+        token.pk, user=world.operator, token_version=token.version, fact="yes", text="I looked."
+    )
+    rows = timeline_of(task).rows
+    assert [row.name for row in rows] == ["build", "build · Is it good?", "ship"]
+    assert rows[1].seconds is not None
+    [answer] = rows[1].remarks
+    assert "answered yes" in answer and "I looked." in answer
+    # Its time is no wait of the run before it
+    assert [bar.tone for bar in rows[0].bars] == [bar.tone for bar in run.bars]
+    assert "blocked" not in [bar.tone for bar in run.bars]
 
 
 def test_nothing_was_sent_back_then_there_are_no_rounds(world: World) -> None:
