@@ -1,6 +1,6 @@
 // A live part that is drawn anew between press and release takes the pressed link or button with it, and the browser
-// makes no click of it; nor does it go on dragging a card that is gone. So what comes meanwhile for that part is left
-// out, and fetched again after the click or the drop.
+// makes no click of it; nor does it go on dragging a card that is gone, and a menu that is open in it closes under the hand.
+// So what comes meanwhile for that part is left out, and fetched again after the click, the drop or the choice.
 
 interface Swap {
   target?: Element;
@@ -30,10 +30,7 @@ function release({ type }: Event): void {
   if (isDragged && type !== "dragend") return;
   isDragged = false;
   pressed = null;
-  if (!leftOut) return;
-  leftOut = false;
-  // The click comes after the release.
-  setTimeout(() => document.body.dispatchEvent(new CustomEvent("gl:resync")));
+  fetchLeftOut();
 }
 
 function moveOver(event: PointerEvent): void {
@@ -44,12 +41,28 @@ function moveOver(event: PointerEvent): void {
 function leaveOut(event: Event): void {
   const swap = (event as CustomEvent<Swap>).detail;
   const verb = swap.requestConfig?.verb ?? "get";
-  if (!swap.shouldSwap || verb !== "get" || !pressed?.isConnected || !swap.target?.contains(pressed)) return;
+  if (!swap.shouldSwap || verb !== "get" || !isInUse(swap.target)) return;
   swap.shouldSwap = false;
   leftOut = true;
 }
 
-/** Keeps live parts as they are while something in them is pressed. */
+function isInUse(part: Element | undefined): boolean {
+  if (!part) return false;
+  return (pressed?.isConnected && part.contains(pressed)) || part.querySelector(".menu:popover-open") !== null;
+}
+
+function closeMenu(event: Event): void {
+  if (event instanceof ToggleEvent && event.newState === "closed") fetchLeftOut();
+}
+
+function fetchLeftOut(): void {
+  if (!leftOut) return;
+  leftOut = false;
+  // The click comes after the release.
+  setTimeout(() => document.body.dispatchEvent(new CustomEvent("gl:resync")));
+}
+
+/** Keeps live parts as they are while something in them is pressed, or a menu of theirs is open. */
 export function startHeldSwaps(): void {
   document.addEventListener("pointerdown", press, true);
   document.addEventListener("keydown", pressByKey, true);
@@ -59,6 +72,8 @@ export function startHeldSwaps(): void {
   }
   document.addEventListener("pointermove", moveOver, { capture: true, passive: true });
   window.addEventListener("blur", release);
+  // `toggle` does not bubble.
+  document.addEventListener("toggle", closeMenu, true);
   document.addEventListener("htmx:beforeSwap", leaveOut);
   document.addEventListener("htmx:oobBeforeSwap", leaveOut);
 }

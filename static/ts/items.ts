@@ -42,13 +42,36 @@ export function startItems(): void {
     },
     true,
   );
+  startWaitingForTyping();
+}
+
+/** Lets a list wait while somebody types in it, and fetches it when they have sent it, or given it up; until then the page says
+ * that it is behind (`gl:waiting`, with how many wait). */
+function startWaitingForTyping(): void {
+  const waiting = new Set<HTMLElement>();
+  const tell = (): void => {
+    document.dispatchEvent(new CustomEvent("gl:waiting", { detail: waiting.size }));
+  };
   // Before it asks, and once more before the answer replaces what somebody began to type meanwhile.
   for (const type of ["htmx:beforeRequest", "htmx:beforeSwap"]) {
     document.addEventListener(type, (event) => {
       const list = event.target;
-      if (list instanceof HTMLElement && list.dataset.keepTyping !== undefined && busy(list)) event.preventDefault();
+      if (!(list instanceof HTMLElement) || list.dataset.keepTyping === undefined || !busy(list)) return;
+      event.preventDefault();
+      waiting.add(list);
+      tell();
     });
   }
+  const look = (): void => {
+    if (waiting.size === 0) return;
+    const free = [...waiting].filter((list) => !list.isConnected || !busy(list));
+    for (const list of free) waiting.delete(list);
+    tell();
+    if (free.length > 0) document.body.dispatchEvent(new CustomEvent("gl:resync"));
+  };
+  // What ends typing: a dialog or a form that is folded up, a text that is taken back, another place that has the focus.
+  for (const type of ["close", "toggle", "input", "change", "focusout"])
+    document.addEventListener(type, () => setTimeout(look), true);
 }
 
 /** Where the last item fetches those that come after it and has the focus, the first of them gets it. */

@@ -339,10 +339,11 @@ function watchAnswers(tell: (isBehind: boolean) => void): void {
   const waited = new WeakMap<XMLHttpRequest, ReturnType<typeof setTimeout>>();
   const late = new Set<XMLHttpRequest>();
   const refused = new Set<Element>();
+  let waiting = 0;
   let again: ReturnType<typeof setTimeout> | undefined;
   const note = (): void => {
     for (const place of refused) if (!place.isConnected) refused.delete(place);
-    tell(late.size > 0 || refused.size > 0);
+    tell(late.size > 0 || refused.size > 0 || waiting > 0);
     clearTimeout(again);
     if (refused.size > 0) again = setTimeout(askAgain, POLL_MS);
   };
@@ -367,6 +368,11 @@ function watchAnswers(tell: (isBehind: boolean) => void): void {
   document.addEventListener("htmx:afterRequest", (event) => {
     const { status } = (event as CustomEvent<RequestDetail>).detail.xhr;
     end(event, status >= 400);
+  });
+  // What waits until somebody has typed (items.ts)
+  document.addEventListener("gl:waiting", (event) => {
+    waiting = (event as CustomEvent<number>).detail;
+    note();
   });
   // Nobody answered. (What a person's request pushed aside ends without this.)
   document.addEventListener("htmx:sendError", (event) => end(event, true));

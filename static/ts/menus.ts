@@ -47,6 +47,8 @@ export function startMenus(): void {
       const open = event.newState === "open";
       const button = opener(menu);
       button?.setAttribute("aria-expanded", String(open));
+      // A page that comes anew would write it to the new menu, which the policy of the page refuses
+      if (!open) menu.removeAttribute("style");
       if (!open || !button) return;
       place(menu, button);
       (menu.querySelector<HTMLElement>('[aria-checked="true"]') ?? items(menu)[0])?.focus();
