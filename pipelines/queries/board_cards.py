@@ -75,6 +75,11 @@ class Card:
         return bool(self.is_running and not self.is_manual and self.expected and self.elapsed > self.expected)
 
     @property
+    def is_gate_overdue(self) -> bool:
+        """The due time of its gate has passed; it may be late by that of its task, too."""
+        return bool(self.due and self.expected is not None and self.elapsed > self.expected)
+
+    @property
     def is_movable_by_hand(self) -> bool:
         """It may be moved to another station by hand: nothing has to be resolved first, and it waits for no sibling
         (law §17)."""
@@ -214,9 +219,8 @@ def _fill_gate_fields(card: Card, visits: list[GateVisit], parsed: ParsedLine) -
 
 
 def _is_late(card: Card, now: datetime) -> bool:
-    if card.due:
-        return now > card.due
-    if card.task.running_due_at and now > card.task.running_due_at:
+    """Return whether a due time passed, that of its gate or of its task, or it is at work for too long."""
+    if any(due and now > due for due in (card.due, card.task.running_due_at)):
         return True
     return bool(card.is_running and card.expected and card.elapsed > card.expected)
 

@@ -119,8 +119,8 @@ BOARD_PLACES = """
             t.entered_at
           ) AS since,
           CASE
-            WHEN t.due IS NOT NULL THEN t.due < %(now)s
-            WHEN t.due_at < %(now)s THEN true
+            -- The due time of its gate, or that of the task: whichever passed, as `queries/late.py` has it
+            WHEN t.due < %(now)s OR t.due_at < %(now)s THEN true
             ELSE coalesce(
               t.status = '{running}'
               AND extract(epoch FROM %(now)s - coalesce(t.started_at, t.entered_at)) > limits.seconds, false)

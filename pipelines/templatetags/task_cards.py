@@ -148,11 +148,11 @@ def _approvals_and_pause_html(card: Any) -> SafeString:
         )
     if not card.due:
         return approvals
-    if card.late:
+    if card.is_gate_overdue:
         due_text = format_html("{} {} {}", icon("late", 12), "overdue by", elapsed(card.due))
     else:
         due_text = format_html("{} {} {}", icon("clock", 12), "due", moment(card.due))
-    css = " tone-attention" if card.late else ""
+    css = " tone-attention" if card.is_gate_overdue else ""
     return format_html(
         "{}{}", approvals, format_html(FOOT, css, format_html('<span class="row row-4">{}</span>', due_text))
     )

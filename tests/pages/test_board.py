@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import Job, Line, Task
@@ -12,6 +13,7 @@ from pipelines.queries.board import Board, Filters, line_board
 from pipelines.work.logs import Writer
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
+from tests.reviews.conftest import gated
 
 pytestmark = pytest.mark.django_db
 
@@ -93,6 +95,22 @@ def test_a_card_is_late_past_the_time_that_its_station_expects(world: World) -> 
     late = seen(version.line, later=61)
     assert late.counts["late"] == 1
     assert late.columns[0].cards[0].expected == 60
+
+
+def test_a_task_past_its_due_time_is_late_at_a_gate_that_is_not(world: World, signed_in: As) -> None:
+    """As Home, the table of tasks and the list of lines have it: whichever due time passed."""
+    version = world.line(**gated(due={"after": "2d"}))
+    task = world.start(version, due_at=timezone.now() + timedelta(hours=1))
+    world.report(task)
+    assert seen(version.line).counts["late"] == 0
+    late = seen(version.line, later=3601)
+    [card] = [card for column in late.columns for card in column.cards]
+    assert (late.counts["late"], card.late, card.is_gate_overdue) == (1, True, False)
+    Task.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    client = signed_in(world.operator)
+    page = text(client.get(at(world, "line-live", version.line.key)))
+    assert "<b>1</b> late" in page and "overdue by" not in page
+    assert task.title in text(client.get(reverse("tasks-everywhere"), {"late": "yes"}))
 
 
 def test_a_column_of_several_statuses_is_counted_as_one(world: World) -> None:
