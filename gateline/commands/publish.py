@@ -96,7 +96,7 @@ def publish(
     made = server.post(proposal.api_path("publish"), {"draft": number, "name": name})
     # law §14, four eyes: it was asked for, and another designer publishes it.
     if "requested_by" in made:
-        _print_waiting(proposal, made, changed, json=json)
+        _print_pending_publish_request(proposal, made, changed, json=json)
         return
     if json:
         output.print_json({"published": made, "changes": changed})
@@ -104,7 +104,7 @@ def publish(
     print_text(f"[green]Published[/green] {unstyled(proposal.full_name)} v{made['number']}.")
 
 
-def _print_waiting(
+def _print_pending_publish_request(
     proposal: PublishProposal, request: dict[str, Any], changed: list[dict[str, Any]], *, json: bool
 ) -> None:
     """Say that another designer has to publish it."""

@@ -72,7 +72,7 @@ def read_document_without_storing(
 ) -> Status[dict[str, Any]]:
     """200: nothing was stored. 400: it cannot be read, with each problem's file, line, column and path. 409: the key is
     taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
-    # Not `in_turn`: whether it saves stands in the body
+    # Not `view_in_turn`: whether it saves stands in the body
     with taking_turn(request.auth, saves=payload.save):
         opened = document_import.import_files(payload.files)
         imported = _document_data(opened, project, payload.key)

@@ -215,7 +215,7 @@ def undo(request: Request, line: Line, migration: UUID, payload: UndoIn) -> Migr
     summary="Finish a migration that was cut short",
 )
 @action_required("publish")
-def carry_on(request: Request, line: Line, migration: UUID) -> MigrationOut:
+def resume_unfinished_migration(request: Request, line: Line, migration: UUID) -> MigrationOut:
     """Idempotent: what is done stays done."""
     found = _get_migration(line, migration)
     # For what it refuses: no machine finishes a migration

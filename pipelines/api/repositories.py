@@ -142,7 +142,7 @@ def put(request: Request, project: Project, name: str, payload: RepositoryPut) -
 
 
 @router.put("/owners/{owner}/protection", response=Protection, summary="Protect all repositories")
-def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protection:
+def protect_all_repositories_of_owner(request: Request, owner: str, payload: ProtectionIn) -> Protection:
     """Protect every repository of every project of the owner. The caller has the role Admin
     in all of them."""
     project = first_row_or_raise_not_found(

@@ -180,7 +180,9 @@ def resume(request: Request, line: Line, line_trigger: int) -> TriggerOut:
 @router.post(TRIGGER + "/try", response=TriedOut, summary="Try a trigger")
 @action_required("submit")
 @saving_in_turn
-def try_out(request: Request, line: Line, line_trigger: int, payload: TryIn | None = None) -> TriedOut:
+def try_trigger_without_starting(
+    request: Request, line: Line, line_trigger: int, payload: TryIn | None = None
+) -> TriedOut:
     """Answers what it would start now, and starts nothing."""
     body = payload.body if payload else ""
     tried = starting.try_out_and_undo(_get_trigger(line, line_trigger), body)

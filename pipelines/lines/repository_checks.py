@@ -26,11 +26,11 @@ def repository_problems(line: routing.ParsedLine, project: Project) -> list[Prob
     if repository is None:
         message = _("the project has no repository “%(name)s”", name=workspace.repository)
         return [Problem(path, message, "connect it under Settings › Repositories, or choose another")]
-    if repository.pushing == Repository.Pushing.NOBODY and pushes_branch(line):
+    if repository.pushing == Repository.Pushing.NOBODY and does_line_push_branch(line):
         message = _("no line may push to %(name)s", name=repository.name)
         hint = "change “Who may publish lines that push” under Settings › Repositories › %(name)s"
         return [Problem(path, message, _(hint, name=repository.name))]
-    if opens_requests(line) and not _is_host_known(repository):
+    if does_line_open_merge_requests(line) and not _is_host_known(repository):
         message = _("nobody knows which host keeps %(name)s", name=repository.name)
         return [Problem(path, message, "choose its host under Settings › Repositories, or only push")]
     return []
@@ -68,12 +68,12 @@ def _is_host_known(repository: Repository) -> bool:
         return False
 
 
-def opens_requests(line: routing.ParsedLine) -> bool:
+def does_line_open_merge_requests(line: routing.ParsedLine) -> bool:
     """Tell whether it opens pull or merge requests."""
     return any(station.kind == DELIVER.key and station.work.get("to") == REQUEST for station in line.stations)
 
 
-def pushes_branch(line: routing.ParsedLine) -> bool:
+def does_line_push_branch(line: routing.ParsedLine) -> bool:
     return any(station.kind == DELIVER.key for station in line.stations)
 
 
@@ -81,7 +81,7 @@ def may_user_publish_pushing_line(line: routing.ParsedLine, project: Project, us
     """Tell whether this person may publish a line that pushes to its repository; where an input names it, to any that
     is connected."""
     workspace = line.workspace
-    if workspace is None or not pushes_branch(line):
+    if workspace is None or not does_line_push_branch(line):
         return True
     if access.is_permitted(user, "repositories", project):
         return True

@@ -26,7 +26,9 @@ def checked_source_line_or_none(trigger: Trigger) -> Line | None:
         message = f"{source.name} would start itself without end"
         raise Invalid.at(PLACE, message, "Choose another line. A retry is a rule of the line itself.")
     circle = _shortest_start_path(
-        _started_lines_by_line(project_id, excluded_trigger=trigger.pk or 0), trigger.line_id, source.pk
+        _line_ids_started_by_each_line(project_id, excluded_trigger=trigger.pk or 0),
+        trigger.line_id,
+        source.pk,
     )
     if circle:
         names = dict(Line.objects.filter(pk__in=circle).values_list("pk", "name"))
@@ -36,7 +38,7 @@ def checked_source_line_or_none(trigger: Trigger) -> Line | None:
     return source
 
 
-def _started_lines_by_line(project_id: int, excluded_trigger: int) -> dict[int, list[int]]:
+def _line_ids_started_by_each_line(project_id: int, excluded_trigger: int) -> dict[int, list[int]]:
     """Return which lines each line of a project starts, by all triggers but this one. Paused ones count: resuming asks
     nobody."""
     starts: dict[int, list[int]] = {}

@@ -88,11 +88,11 @@ class EvaluationResult:
 
     @property
     def sums_before(self) -> FigureSums:
-        return figure_sums(task.before for task in self.compared_tasks)
+        return sum_of_run_figures(task.before for task in self.compared_tasks)
 
     @property
     def sums_after(self) -> FigureSums:
-        return figure_sums(task.after for task in self.compared_tasks)
+        return sum_of_run_figures(task.after for task in self.compared_tasks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class FigureSums:
         return tests_words(self.tests) if self.tests else ""
 
 
-def figure_sums(figures: Iterable[RunFigures]) -> FigureSums:
+def sum_of_run_figures(figures: Iterable[RunFigures]) -> FigureSums:
     rows, tests = list(figures), Counter[str]()
     for row in rows:
         tests.update({key: int(n) for key, n in (row.tests or {}).items() if isinstance(n, int)})

@@ -144,7 +144,7 @@ class PeoplePush:
     proven: bool
 
 
-def people_pushes(task: Task, until: datetime | None = None) -> list[PeoplePush]:
+def pushes_by_people(task: Task, until: datetime | None = None) -> list[PeoplePush]:
     """Return the pushes of people to the branch of a task, the oldest first; `until`: by then."""
     rows = BranchPush.objects.filter(task=task).order_by("job").prefetch_related("people")
     rows = rows if until is None else rows.filter(at__lte=until)

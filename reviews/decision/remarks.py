@@ -106,12 +106,12 @@ class Remarks:
             if (entry := self._current_entry_or_none_even_if_renamed(row.path)) is not None
         ]
         stored = StoredBytes(digests) if rows else None
-        self.placed = [self._remark_as_seen_now(row, stored) for row in rows if stored]
+        self.placed = [self._remark_located_in_current_files(row, stored) for row in rows if stored]
 
     def _current_entry_or_none_even_if_renamed(self, path: str) -> Any:
         return self._files.get(path) or self._files.get(self._renamed.get(path, ""))
 
-    def _remark_as_seen_now(self, row: Any, stored: StoredBytes) -> PlacedRemark:
+    def _remark_located_in_current_files(self, row: Any, stored: StoredBytes) -> PlacedRemark:
         earlier = row.visit_id != self.visit.pk
         remark_fate = self._locate_remark(row, stored) if earlier else RemarkLocation("", row.line)
         checked = row.resolution == Remark.Resolution.RESOLVED or (

@@ -47,13 +47,13 @@ def deny_shown_tool_calls(need: InboxItem, user: User, fields: ActFields) -> str
     return "Denied"
 
 
-def allow_call(need: InboxItem, user: User, fields: ActFields) -> str:
+def allow_tool_call(need: InboxItem, user: User, fields: ActFields) -> str:
     """Allow the call that is shown, this once."""
     engine.answer_tool_permission(int(need.key), user=user, digest=fields["digest"], allow=True)
     return "Allowed"
 
 
-def deny_call(need: InboxItem, user: User, fields: ActFields) -> str:
+def deny_tool_call(need: InboxItem, user: User, fields: ActFields) -> str:
     """Deny it; the agent is told the reason."""
     engine.answer_tool_permission(
         int(need.key), user=user, digest=fields["digest"], allow=False, reason=fields["reason"]

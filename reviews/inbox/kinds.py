@@ -78,8 +78,8 @@ KINDS: tuple[InboxKind, ...] = (
     InboxKind(
         "permission", "Calls of agents", "An agent waits until you allow or deny a call of a tool.", ToolPermission,
         item_queries.permission_items,
-        (Act("allow", "Allow once", "nothing", SeenCallForm, item_actions.allow_call),
-         Act("deny", "Deny", "call_reason", DeniedCallForm, item_actions.deny_call)),
+        (Act("allow", "Allow once", "nothing", SeenCallForm, item_actions.allow_tool_call),
+         Act("deny", "Deny", "call_reason", DeniedCallForm, item_actions.deny_tool_call)),
     ),
     InboxKind(
         "manual", "Manual stations", "Work done by a person.", Job, item_queries.running_manual_station_items,

@@ -98,7 +98,9 @@ def gate_records(project: Project) -> list[GateRecord]:
         )
     backtests = _rates_of_gates(project, offered) if offered else {}
     return [
-        replace(record, rates=_rates_with_limits(backtests[record.line.pk, record.gate], record.evidence))
+        replace(
+            record, rates=_rates_judged_by_record(backtests[record.line.pk, record.gate], record.evidence)
+        )
         if (record.line.pk, record.gate) in backtests
         else record
         for record in records
@@ -115,7 +117,7 @@ def _answer_by_record(evidence: GateEvidence, in_a_row: int) -> str:
     )
 
 
-def _rates_with_limits(rates: Sequence[Rate], evidence: GateEvidence) -> list[Rate]:
+def _rates_judged_by_record(rates: Sequence[Rate], evidence: GateEvidence) -> list[Rate]:
     return [
         replace(
             rate,

@@ -17,7 +17,7 @@ from pipelines.models.gates import RETURNS
 from pipelines.models.plumbing.compiled_queries import compiled
 from pipelines.models.plumbing.django_internals import set_prefetched
 from pipelines.queries.actors import station_actor_kind_and_name
-from pipelines.queries.task_branch import PeoplePush, people_pushes
+from pipelines.queries.task_branch import PeoplePush, pushes_by_people
 from pipelines.queries.task_view import filled_inputs_with_labels
 from pipelines.queries.unmerged import has_unmerged_change
 from pipelines.queries.versions import parsed_line_by_version_id, parsed_version
@@ -305,7 +305,7 @@ class ReviewDetail:
     @cached_property
     def pushes(self) -> list[PeoplePush]:
         """Pushes of people to the branch before the review opened."""
-        return people_pushes(self.visit.task, self.visit.opened_at) if self.visit.producers else []
+        return pushes_by_people(self.visit.task, self.visit.opened_at) if self.visit.producers else []
 
 
 def build_review_detail(visit: GateVisit, user: User, standings: Entitlements | None = None) -> ReviewDetail:

@@ -136,7 +136,7 @@ def _schema_with_definitions(schema: dict[str, Any], components: Mapping[str, An
                 waiting.append(definitions[name])
     if definitions:
         schema["$defs"] = definitions
-    _point_at_definitions(schema)
+    _point_references_at_definitions(schema)
     return schema
 
 
@@ -147,15 +147,15 @@ def _referenced_names(part: Any) -> set[str]:
     return set().union(*map(_referenced_names, part)) if isinstance(part, list) else set()
 
 
-def _point_at_definitions(part: Any) -> None:
+def _point_references_at_definitions(part: Any) -> None:
     if isinstance(part, dict):
         if isinstance(part.get("$ref"), str):
             part["$ref"] = part["$ref"].replace(REFERENCE, "#/$defs/")
         for value in part.values():
-            _point_at_definitions(value)
+            _point_references_at_definitions(value)
     elif isinstance(part, list):
         for item in part:
-            _point_at_definitions(item)
+            _point_references_at_definitions(item)
 
 
 async def explain_task(api: ApiCaller, arguments: Arguments) -> ApiAnswer:

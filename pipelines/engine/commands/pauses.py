@@ -169,7 +169,7 @@ def hold_work_of_paused_task(batch: Batch, due: Due) -> None:
     if pause.is_in_force:
         for token in batch.living_tokens(task):
             _hold_for_pause(batch, task, token, pause, actor)
-    stop_clocks(batch, batch.dues.values(), [pause])
+    stop_due_times_under_pauses(batch, batch.dues.values(), [pause])
     _record_pause_event(batch, task, "task.paused", due, reason=pause.reason)
     batch.flush()
 
@@ -224,14 +224,14 @@ def _stop_clocks_of_pauses_over_already(batch: Batch, task: Task) -> None:
     for row in list(batch.dues.values()):
         # Its turn has not come, and resuming was first: its clocks stop now, or they would move twice
         if row.kind == PAUSE and (span := over.get(_pause_id(row))):
-            stop_clocks(batch, batch.dues.values(), [span])
+            stop_due_times_under_pauses(batch, batch.dues.values(), [span])
             batch.drop_due_time(PAUSE, task, row.key)
 
 
 # Due times under a pause: their clock stands still, and goes on when the last pause is over (law §17).
 
 
-def stop_clocks(batch: Batch, dues: Iterable[Due], pauses: Collection[PauseSpan]) -> None:
+def stop_due_times_under_pauses(batch: Batch, dues: Iterable[Due], pauses: Collection[PauseSpan]) -> None:
     """Stop those clocks that one of these pauses covers: since it began, or since the time was set."""
     stopped = []
     for due in dues:

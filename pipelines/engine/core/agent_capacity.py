@@ -42,9 +42,12 @@ class Agents:
         names = [(task.project_id, key) for key in keys]
         self._load_agents(names)
         rows = {name: agent for name in names if (agent := self._rows[name]) is not None}
-        return {key: self._agent_fact((project, key), agent) for (project, key), agent in rows.items()}
+        return {
+            key: self._availability_fact_of_agent((project, key), agent)
+            for (project, key), agent in rows.items()
+        }
 
-    def _agent_fact(self, name: Name, agent: Agent) -> dict[str, Any]:
+    def _availability_fact_of_agent(self, name: Name, agent: Agent) -> dict[str, Any]:
         state = "available"
         if agent.suspended_at is not None:
             state = "suspended"

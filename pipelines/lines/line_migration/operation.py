@@ -53,7 +53,7 @@ def migrate_line(
         if impact.digest != digest:
             raise StaleImpact
         _check_impact(impact, user)
-        # The record is there before any task moves, so that `carry_on` can go on after a crash.
+        # The record is there before any task moves, so that `resume_unfinished_migration` can go on after a crash.
         made = _record_migration(impact, user, reason)
     return finish_migration(made)
 

@@ -233,11 +233,11 @@ def _drop_rework_offers(document: dict[str, Any]) -> None:
             if any(gate["key"] in rule.get("gates", ()) for rule in station["rules"])
         ]
         # Rework that no rule leads back from would fail the task
-        if "offers" in gate and not all(any(map(_leads_back, rules)) for rules in asking):
+        if "offers" in gate and not all(any(map(_does_rule_lead_back, rules)) for rules in asking):
             gate["offers"] = [word for word in gate["offers"] if word != "rework"]
 
 
-def _leads_back(rule: Mapping[str, Any]) -> bool:
+def _does_rule_lead_back(rule: Mapping[str, Any]) -> bool:
     return not rule.get("gates") and not _reads_facts(rule.get("when"), (OTHERS,))
 
 

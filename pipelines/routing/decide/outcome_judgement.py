@@ -27,7 +27,7 @@ from pipelines.routing.document.expected_results import (
     REVIEW,
     UNREADABLE,
 )
-from pipelines.routing.document.kinds import expected_result, reads_output
+from pipelines.routing.document.kinds import expected_result, is_output_read
 from pipelines.routing.document.model import OUTPUT_DECIDES_NOTHING, ParsedLine
 from pipelines.routing.document.operand_trace import ObservedOperand
 from pipelines.routing.document.stations import Station
@@ -149,7 +149,7 @@ class JudgementInput:
         (or was judged by this before)."""
         fact = self.observed_fact(OUTPUT, key)
         # Versions that were published before go on as they were decided then
-        if not fact or self.line.revision <= OUTPUT_DECIDES_NOTHING or not reads_output(self.station):
+        if not fact or self.line.revision <= OUTPUT_DECIDES_NOTHING or not is_output_read(self.station):
             return ()
         passed = (
             derived_outcome(self.outcome).outcome_state == "passed" or self.outcome.failure_type == failure

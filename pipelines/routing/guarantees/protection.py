@@ -138,18 +138,18 @@ def protection_answers(
     places = [
         _ProtectedStation(subject, repository, station)
         for station in subject.line.stations
-        if delivers_change(station)
+        if does_station_deliver_change(station)
     ]
     return tuple(answer for place in places for answer in place.answers(protection))
 
 
-def delivers_change(station: Station) -> bool:
+def does_station_deliver_change(station: Station) -> bool:
     """Say whether it brings a change to where it counts: a request is only shown."""
     return station.kind == KIND.key and str(station.work.get("to") or MERGE) != REQUEST
 
 
 def line_delivers(line: ParsedLine) -> bool:
-    return any(map(delivers_change, line.stations))
+    return any(map(does_station_deliver_change, line.stations))
 
 
 class _ProtectedStation:

@@ -146,7 +146,7 @@ class _StationWays:
             tuple((key, tuple(sorted(route.words.items()))) for key in rule.gates), route
         )
         for gate in self.routes.gates_where_person_can_be_asked(rule, route):
-            yield from self._word_ways(gate, route, rule)
+            yield from self._ways_by_votes_against(gate, route, rule)
         for gate in map(self.line.gate, rule.gates):
             if self.routes.may_checks_ask_for(gate, route, "abort"):
                 yield from self._ways_to("failed", "gate", route, rule, at=gate.key)
@@ -167,11 +167,11 @@ class _StationWays:
             yield from self._gate_arrivals(((self.gate.key, ()),), route)
             back = route.without_passing()
             if self.routes.can_be_asked_at_station(route):
-                yield from self._word_ways(self.gate, back, None)
+                yield from self._ways_by_votes_against(self.gate, back, None)
             if not route.people_only and self.routes.may_checks_ask_for(self.gate, route, "abort"):
                 yield from self._ways_to("failed", "gate", back, at=self.gate.key)
 
-    def _word_ways(self, gate: Gate, route: RulePass, rule: Rule | None) -> Iterator[WayOut]:
+    def _ways_by_votes_against(self, gate: Gate, route: RulePass, rule: Rule | None) -> Iterator[WayOut]:
         """Words other than approve, of which the first in their order decides; at another gate of the rule one that
         comes later in that order may have been said, too."""
         others = (
@@ -186,12 +186,12 @@ class _StationWays:
         for word in gate.offers:
             later = RANK[RANK.index(word) :] if word in RANK else ()
             also = [{}, *({other.key: less} for other in others for less in later if less in other.offers)]
-            for target in self._word_targets(gate, word):
+            for target in self._targets_of_vote(gate, word):
                 for more in also:
                     words = {**route.words, **more, gate.key: word}
                     yield from self._ways_to(target, "gate", route, rule, words, gate.key)
 
-    def _word_targets(self, gate: Gate, word: str) -> tuple[str, ...]:
+    def _targets_of_vote(self, gate: Gate, word: str) -> tuple[str, ...]:
         if word == ABORT:
             return ("failed",)
         if word == SEND_BACK:
@@ -236,4 +236,4 @@ class _StationWays:
                 yield from self._ways_to(target, "jump", route)
             if self.line.jump_targets and self.line.asks_a_person:
                 # The review of the jump itself: what is said there leads on as at any gate.
-                yield from self._word_ways(JUMP_GATE, route, None)
+                yield from self._ways_by_votes_against(JUMP_GATE, route, None)

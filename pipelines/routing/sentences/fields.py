@@ -33,7 +33,7 @@ from pipelines.routing.document.stations import STATION
 from pipelines.routing.document.work.keys import ArgumentsKey
 from pipelines.routing.sentences import guarantees
 from pipelines.routing.sentences.escalations import role_words, trigger_words
-from pipelines.routing.sentences.values import value_with_names
+from pipelines.routing.sentences.values import value_with_names_for_keys
 
 Called = Callable[[str], str]
 RECORDS: Final[Mapping[str, Record[Any]]] = {
@@ -93,7 +93,11 @@ def value_words(field: Field | None, value: Any, called: Called) -> str:
         return _list_words(field, value, called)
     if isinstance(value, Mapping):
         return _object_text(field, value, called)
-    return str(value_with_names(called(value), called)) if isinstance(value, str) else jsontext.dumps(value)
+    return (
+        str(value_with_names_for_keys(called(value), called))
+        if isinstance(value, str)
+        else jsontext.dumps(value)
+    )
 
 
 def quoted_value_words(
@@ -161,7 +165,7 @@ def _object_text(field: Field | None, value: Mapping[str, Any], called: Called) 
         return _checks_text(value, called)
     record = getattr(field, "record", None)
     if record is None:
-        return jsontext.dumps(value_with_names(value, called))
+        return jsontext.dumps(value_with_names_for_keys(value, called))
     return _record_text(record, value, called)
 
 

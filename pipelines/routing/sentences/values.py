@@ -37,7 +37,7 @@ def _unquoted_if_plain(text: str) -> str:
     return text if plain and text not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
 
 
-def value_with_names(value: Any, called: Callable[[str], str]) -> Any:
+def value_with_names_for_keys(value: Any, called: Callable[[str], str]) -> Any:
     """The same value with names in place of the keys within it: `{"from": ["a"]}`, `[["a", "b"]]`, `"a->b"`.
 
     `called`: the name of a station, gate or end; any other text as it is. A value that is one text may be a word of the

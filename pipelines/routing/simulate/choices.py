@@ -115,16 +115,16 @@ def _position_choices(
             yield _choice_answering_evaluations(line, walk, position, ANSWER, step)
     yield from _resolution_choices(line, walk, position)
     if position.lacks_preconditions:
-        yield from _nothing_if_refused(
+        yield from _choice_unless_refused(
             _choice_answering_evaluations(line, walk, position, THERE, ScenarioStep("reconsider"))
         )
     if position.status in (STUCK, BLOCKED, HELD):
-        yield from _nothing_if_refused(
+        yield from _choice_unless_refused(
             _choice_answering_evaluations(line, walk, position, RETRY, ScenarioStep("retry"))
         )
 
 
-def _nothing_if_refused(choice: SimulationChoice) -> Iterator[SimulationChoice]:
+def _choice_unless_refused(choice: SimulationChoice) -> Iterator[SimulationChoice]:
     """Only what can happen."""
     if choice.taken is not None:
         yield choice
@@ -149,7 +149,7 @@ def _resolution_choices(
                     escalation.station or None,
                     details={**resolution, "trigger": escalation.trigger},
                 )
-                yield from _nothing_if_refused(_choice_of_unchanged_step(line, walk, RESOLVE, step))
+                yield from _choice_unless_refused(_choice_of_unchanged_step(line, walk, RESOLVE, step))
 
 
 def _resolution_words(

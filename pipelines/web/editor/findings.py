@@ -92,7 +92,7 @@ def examination_data(examination: Examination, draft: Mapping[str, Any]) -> dict
             for rule in _rules_data(RememberedAnalysis(study))
         },
         "untaken": {
-            station.key: [_untaken_data(remedies, station, gap) for gap in gaps]
+            station.key: [_untaken_outcomes_data(remedies, station, gap) for gap in gaps]
             for station, standings in zip(line.stations, examination.stations, strict=True)
             if (gaps := [gap for gap in standings.untaken if is_untaken_worth_finding(station, gap.outcomes)])
         },
@@ -210,7 +210,7 @@ def _liveness_reason(study: StationAnalysis, numbers: Mapping[str, int], livenes
 # What no rule takes
 
 
-def _untaken_data(remedies: Remedies, station: Station, untaken: UntakenOutcomes) -> dict[str, Any]:
+def _untaken_outcomes_data(remedies: Remedies, station: Station, untaken: UntakenOutcomes) -> dict[str, Any]:
     remedy = last_rule_remedy_or_none(remedies, station, untaken.outcomes) if untaken.witness else None
     return {
         "outcomes": untaken.outcomes,

@@ -102,7 +102,7 @@ def group_changes(
     """`hands`: who made a change; `few`: of `ChangeGroup`. What decides where tasks go comes first."""
     made = {change.path: tuple(hands(change)) for change in comparison.changes}
     # One query for the names of all rows
-    names = name_by_author(hand for authors in made.values() for hand in authors)
+    names = author_name_by_person(hand for authors in made.values() for hand in authors)
     rows: dict[str, list[ChangeRow]] = {effect: [] for effect in AFFECTS}
     known = letter_by_place(comparison)
     for change in comparison.changes:
@@ -114,7 +114,7 @@ def group_changes(
     ]
 
 
-def name_by_author(hands: Iterable[Author]) -> dict[str, str]:
+def author_name_by_person(hands: Iterable[Author]) -> dict[str, str]:
     """{person: name}"""
     person_ids = {hand.person for hand in hands if hand.person.isdigit()}
     return {str(pk): str(user) for pk, user in User.objects.in_bulk(person_ids).items()}
@@ -126,13 +126,16 @@ def letter_by_place(comparison: DocumentComparison) -> dict[PicturePlace, str]:
     places = (
         changed_place(change, comparison.picture.document) for change in ordered if change.affects != "layout"
     )
-    return {place: _group_letter(at) for at, place in enumerate(dict.fromkeys(p for p in places if p.node))}
+    return {
+        place: _letters_of_place_number(at)
+        for at, place in enumerate(dict.fromkeys(p for p in places if p.node))
+    }
 
 
-def _group_letter(index: int) -> str:
+def _letters_of_place_number(index: int) -> str:
     """Return the letter of a place: after Z comes AA."""
     more, at = divmod(index, len(ascii_uppercase))
-    return (_group_letter(more - 1) if more else "") + ascii_uppercase[at]
+    return (_letters_of_place_number(more - 1) if more else "") + ascii_uppercase[at]
 
 
 def _place_mark(comparison: DocumentComparison, place: PicturePlace) -> str:

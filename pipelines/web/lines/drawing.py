@@ -83,7 +83,7 @@ def picture_of(
         "document": _reduced_document(document, {station.key: station.kind for station in line.stations}),
         "conditions": {
             rule["id"]: condition_text(rule.get("when", {"always": True}), document, short=True)
-            for rule in _rules_of(document)
+            for rule in _rules_of_all_stations(document)
         },
         **details,
         "onward": drawn,
@@ -230,7 +230,7 @@ def _add_ending(document: dict[str, Any], ending: DrawnEnding) -> None:
 
 def _listed_stations(line: ParsedLine, onward: Mapping[str, str]) -> Iterable[ListedStation]:
     document = line.to_document()
-    whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of(document)}
+    whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of_all_stations(document)}
     refused = rejection_target_by_gate(line)
     for station in line.stations:
         rules = []
@@ -250,6 +250,6 @@ def _listed_stations(line: ParsedLine, onward: Mapping[str, str]) -> Iterable[Li
         yield ListedStation(station.key, station.name, tuple(rules))
 
 
-def _rules_of(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _rules_of_all_stations(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for station in document["stations"]:
         yield from station["rules"]

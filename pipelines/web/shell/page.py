@@ -166,14 +166,14 @@ def costly_view(view: Callable[..., HttpResponse], saves: bool = True) -> Callab
     """
 
     @wraps(view)
-    def in_turn(request: SignedInRequest, *args: Any, **rest: Any) -> HttpResponse:
+    def view_in_turn(request: SignedInRequest, *args: Any, **rest: Any) -> HttpResponse:
         try:
             with taking_turn(request.user, saves=saves and request.method == "POST"):
                 return view(request, *args, **rest)
         except TurnRefused as refusal:
             return errors.too_many(request, refusal.seconds, refusal.detail)
 
-    return in_turn
+    return view_in_turn
 
 
 def costly_to_post(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -12,12 +12,12 @@ MOVING = frozenset({Status.QUEUED, Status.RUNNING, Status.EVALUATING})
 _WHILE = "while-"
 
 
-def moving_or_status(status: str) -> str:
+def moving_if_at_work_else_status(status: str) -> str:
     """Return the state of a task as far as such a message depends on it: that it moves, or where it waits or ended."""
     return "moving" if status in MOVING else status
 
 
-STAY_WHILE = {status.value: f"stays {_WHILE}{moving_or_status(status)}" for status in Status}
+STAY_WHILE = {status.value: f"stays {_WHILE}{moving_if_at_work_else_status(status)}" for status in Status}
 """{status: tags of a message that stays until the task's standing changes}."""
 
 
@@ -28,4 +28,4 @@ def current_messages(request: HttpRequest, status: str) -> list[Message]:
 
 def _is_current(message: Message, status: str) -> bool:
     conditions = [tag for tag in message.tags.split() if tag.startswith(_WHILE)]
-    return not conditions or f"{_WHILE}{moving_or_status(status)}" in conditions
+    return not conditions or f"{_WHILE}{moving_if_at_work_else_status(status)}" in conditions

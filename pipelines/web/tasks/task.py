@@ -25,7 +25,7 @@ from pipelines.queries.pauses import pause_views_of_task
 from pipelines.queries.positions import PositionView
 from pipelines.queries.task_branch import (
     DeliveryReceipt,
-    people_pushes,
+    pushes_by_people,
     receipts_of_task,
     task_branch_or_none,
 )
@@ -48,7 +48,7 @@ from pipelines.web.shell.page import (
     task_breadcrumbs,
     task_required,
 )
-from pipelines.web.tasks.decision_notices import current_messages, moving_or_status
+from pipelines.web.tasks.decision_notices import current_messages, moving_if_at_work_else_status
 from pipelines.web.tasks.escalation_cards import (
     escalation_trigger_choices,
     open_deadlock_cards,
@@ -213,7 +213,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         "why": view.explain_decision_or_last(request.GET.get("move", "")),
         "move": request.GET.get("move", "")[:64],
         "ended": task.status in ENDED,
-        "standing": moving_or_status(task.status),
+        "standing": moving_if_at_work_else_status(task.status),
         "escalations": open_escalation_cards(task, request.user),
         "deadlocks": open_deadlock_cards(task, request.user),
         "triggers": escalation_trigger_choices(line),
@@ -224,7 +224,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         "unmerged": has_unmerged_change(task),
         "leftovers": unresolved_findings_of_runs(task, view.jobs),
         "branch": task_branch_or_none(task) if line.workspace else None,
-        "pushes": people_pushes(task) if line.workspace else [],
+        "pushes": pushes_by_people(task) if line.workspace else [],
         # What an issue started has no person who asked for it.
         "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.LinkKind.ISSUE)),
         "receipts": delivery_receipts(task, line) if line.workspace else [],

@@ -22,7 +22,7 @@ from pipelines.lines.version_comparison import DRAFT, LIVE
 from pipelines.models import Line, LineEvent, Migration
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
-from pipelines.web.lines.change_groups import change_legend, name_by_author, stored_svg_of_comparison
+from pipelines.web.lines.change_groups import author_name_by_person, change_legend, stored_svg_of_comparison
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import PublishForm
 from pipelines.web.shell.page import SignedInRequest, costly_view, line_required, show_line
@@ -182,7 +182,7 @@ def _later_changes(line: Line, number: int) -> list[str]:
     """Return the changes saved after the draft with this number: where, and by whom."""
     stored = Line.objects.get(pk=line.pk)
     authors = authorship.last_authors_since(number, stored.draft_hands)
-    names = name_by_author(authors.values())
+    names = author_name_by_person(authors.values())
     sentence = "%(person)s changed %(place)s."
     line_label = "the whole line"
     return [

@@ -25,7 +25,7 @@ from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document import line as routing
-from pipelines.web.lines.change_groups import change_totals, group_changes, name_by_author
+from pipelines.web.lines.change_groups import author_name_by_person, change_totals, group_changes
 from pipelines.web.lines.findings import FindingView, finding_views
 from pipelines.web.shell.page import Permissions
 from pipelines.web.versions import impact
@@ -62,7 +62,7 @@ def _changes_context(request: HttpRequest, line: Line) -> dict[str, Any]:
     )
     differing = apart.changes if line.live else None
     others = publish_review.other_authors_of_changes(line, request.user, differing)  # type: ignore[arg-type]
-    names = name_by_author(contribution.hand for contribution in others)
+    names = author_name_by_person(contribution.hand for contribution in others)
     acknowledged = set(request.GET.get("seen", "").split(","))
     return {
         "first": line.live is None,

@@ -369,11 +369,11 @@ def print_changed_files_and_count(before: dict[str, FileSnapshot], after: dict[s
     for path in changed[:MOST_EDITS]:
         old, new = before.get(path), after.get(path)
         how = "added" if old is None else "deleted" if new is None else "edited"
-        print_event("edit", path=path, how=how, change=first_hunk(old, new))
+        print_event("edit", path=path, how=how, change=first_difference_before_and_after(old, new))
     return len(changed)
 
 
-def first_hunk(old: FileSnapshot | None, new: FileSnapshot | None) -> dict[str, str]:
+def first_difference_before_and_after(old: FileSnapshot | None, new: FileSnapshot | None) -> dict[str, str]:
     was = (old.text if old else "") or ""
     now = (new.text if new else "") or ""
     a, b = was.splitlines(), now.splitlines()

@@ -19,7 +19,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipelines.routing.document.agents import Preset
-from pipelines.work.agents.sign_in import LARGEST, is_token, lend_sign_in_files, take_back, tokens_in_file
+from pipelines.work.agents.sign_in import (
+    LARGEST,
+    is_token,
+    lend_sign_in_files,
+    remove_lent_sign_in,
+    tokens_in_file,
+)
 from pipelines.work.results.files import FileRefused, open_plain_file
 
 WHOSE: Final = re.compile(r"account|organi[sz]ation|user|e-?mail|tenant|client", re.IGNORECASE)
@@ -62,14 +68,14 @@ class LentSignIn:
                 continue
         return tuple(self._tokens)
 
-    def take_back(self) -> str:
+    def remove_lent_sign_in(self) -> str:
         """Remove the copy, after what was renewed in it was carried back. What the log says of it, "" for nothing."""
-        # First: by these tokens `take_back` finds what else holds a part of them.
+        # First: by these tokens `remove_lent_sign_in` finds what else holds a part of them.
         known, message = self.tokens(), ""
         try:
             message = self._carry_renewal_back_and_return_message()
         finally:
-            take_back(self.preset, self.home, known)
+            remove_lent_sign_in(self.preset, self.home, known)
         return message
 
     def _carry_renewal_back_and_return_message(self) -> str:

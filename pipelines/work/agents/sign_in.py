@@ -36,14 +36,16 @@ def sign_in_folders(
             raise NotSignedIn(
                 f"“{key}” is no agent that somebody can be signed in with here. These are: {known}."
             )
-        usual = usual_folder(preset.sign_in, environment, home)
+        usual = default_sign_in_folder(preset.sign_in, environment, home)
         folder = Path(path_text).expanduser() if path_text else usual
         check_signed_in(preset, folder)
         by_key[key] = folder.resolve()
     return by_key
 
 
-def usual_folder(way: AgentSignIn, environment: Mapping[str, str], home: Path | None = None) -> Path:
+def default_sign_in_folder(
+    way: AgentSignIn, environment: Mapping[str, str], home: Path | None = None
+) -> Path:
     configured = environment.get(way.variable, "") if way.variable else ""
     return Path(configured) if configured else (home or Path.home()) / way.folder
 
@@ -118,7 +120,7 @@ def write_private_file(home: Path, path: str, data: bytes) -> None:
         file.write(data)
 
 
-def take_back(preset: Preset, home: Path, lent: Sequence[str]) -> None:
+def remove_lent_sign_in(preset: Preset, home: Path, lent: Sequence[str]) -> None:
     """Remove the files, and every other file of this HOME that holds a part of them."""
     assert preset.sign_in is not None
     place = home / preset.sign_in.folder

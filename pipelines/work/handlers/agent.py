@@ -104,9 +104,9 @@ async def _run_signed_in(
         outcome = {**command.outcome_of_failed_start(made, str(error)), "summary": str(error)}
         await sink.note(f"[gateline] {error}")
     except BaseException:
-        await asyncio.shield(asyncio.to_thread(lent.take_back))
+        await asyncio.shield(asyncio.to_thread(lent.remove_lent_sign_in))
         raise
-    if note := await asyncio.shield(asyncio.to_thread(lent.take_back)):
+    if note := await asyncio.shield(asyncio.to_thread(lent.remove_lent_sign_in)):
         await sink.note(f"[gateline] {note}")
     return outcome
 
@@ -331,7 +331,7 @@ class AgentWatch(command.Watch):
             # A signal in what it says last counts as one on a line of its own.
             self.signals += self._reader.feed(stream.claim.encode("utf-8", "replace") + b"\n")
         outcome = super()._outcome(ended, result_document)
-        outcome = output.with_output_facts(outcome, self._output_facts(outcome))
+        outcome = output.outcome_with_output_facts(outcome, self._output_facts(outcome))
         if self.stopped == "final" and outcome.get("exit_code") in KILLED and not self.cancelled:
             # It was over, and only did not end.
             del outcome["exit_code"]

@@ -97,7 +97,7 @@ def completion_outcome(spec: Spec, dialog: Conversation, reply: Reply, history: 
     if reply.text.strip() or reply.refusal:
         outcome["summary"] = (reply.text.strip() or reply.refusal)[:SUMMARY_CHARACTERS]
     text_output = reply_output(reply, spec.output_keys, spec.prompt or "")
-    outcome = output.with_output_facts(outcome, {**text_output.facts, **answer_facts(reply)})
+    outcome = output.outcome_with_output_facts(outcome, {**text_output.facts, **answer_facts(reply)})
     value = text_output.value
     if not history and not reply.calls:
         return outcome if value is MISSING else {**outcome, "output": value}

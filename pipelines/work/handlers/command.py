@@ -282,7 +282,7 @@ class Watch:
             self._add_signal_fields(outcome)
         if result_document.error:
             outcome["output_error"] = result_document.error
-            outcome = output.with_output_facts(
+            outcome = output.outcome_with_output_facts(
                 outcome, {"unreadable": output.shortened_reason(result_document.error)}
             )
         elif "output" not in outcome and self.spec.result_document != "required":

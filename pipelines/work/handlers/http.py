@@ -110,4 +110,6 @@ def body_output(answer: HttpAnswer, output_keys: tuple[str, ...] = ()) -> Outcom
 
 
 def unreadable_output(why: str) -> Outcome:
-    return output.with_output_facts({"output_error": why}, {"unreadable": output.shortened_reason(why)})
+    return output.outcome_with_output_facts(
+        {"output_error": why}, {"unreadable": output.shortened_reason(why)}
+    )

@@ -42,7 +42,7 @@ def labelled_outcome(reply: Reply, labels: Sequence[str], *, strict: bool) -> Ou
     label = equal_label_or_none(answer, labels) if strict else label_in_answer_or_none(reply.text, labels)
     unread = {"unreadable": output.shortened_reason(reply.unreadable)} if reply.unreadable else {}
     outcome: Outcome = {"result": "success", "usage": reply.usage}
-    outcome = output.with_output_facts(outcome, {**unread, **answer_facts(reply)})
+    outcome = output.outcome_with_output_facts(outcome, {**unread, **answer_facts(reply)})
     if label is not None:
         return {**outcome, "eval": label, "summary": f"Chosen: {label}"}
     if strict:

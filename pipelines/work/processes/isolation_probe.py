@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable
 
 
-def succeeds(attempt: Callable[[], object]) -> bool:
+def does_attempt_succeed(attempt: Callable[[], object]) -> bool:
     try:
         attempt()
     except OSError:
@@ -65,15 +65,16 @@ def is_file_of_worker(what: dict[str, str], file: str) -> bool:
 def main() -> None:
     what = json.loads(sys.argv[1])
     answer = {
-        "secret": succeeds(lambda: read_file(what["secret"])),
-        "neighbour": succeeds(lambda: os.listdir(what["neighbour"])),
-        "own": succeeds(lambda: write_file(what["own"])),
+        "secret": does_attempt_succeed(lambda: read_file(what["secret"])),
+        "neighbour": does_attempt_succeed(lambda: os.listdir(what["neighbour"])),
+        "own": does_attempt_succeed(lambda: write_file(what["own"])),
         "environment": is_file_of_worker(what, "environ"),
         # Signal 0 only asks whether one could be sent
-        "signal": is_file_of_worker(what, "cmdline") and succeeds(lambda: os.kill(int(what["pid"]), 0)),
-        "socket": bool(what["socket"]) and succeeds(lambda: connect_to_socket(what["socket"])),
-        "network": succeeds(lambda: connect_to_port(what["port"])),
-        "proxy": succeeds(require_greeting_by_proxy),
+        "signal": is_file_of_worker(what, "cmdline")
+        and does_attempt_succeed(lambda: os.kill(int(what["pid"]), 0)),
+        "socket": bool(what["socket"]) and does_attempt_succeed(lambda: connect_to_socket(what["socket"])),
+        "network": does_attempt_succeed(lambda: connect_to_port(what["port"])),
+        "proxy": does_attempt_succeed(require_greeting_by_proxy),
     }
     print(json.dumps(answer))
 

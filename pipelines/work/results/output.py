@@ -55,10 +55,10 @@ class TextOutput:
     def outcome_with_output(self, outcome: dict[str, Any]) -> dict[str, Any]:
         """The outcome with the output, where there is one, and with what was observed of it."""
         there = {} if self.value is MISSING else {"output": self.value}
-        return with_output_facts({**outcome, **there}, self.facts)
+        return outcome_with_output_facts({**outcome, **there}, self.facts)
 
 
-def with_output_facts(outcome: dict[str, Any], members: Mapping[str, Any]) -> dict[str, Any]:
+def outcome_with_output_facts(outcome: dict[str, Any], members: Mapping[str, Any]) -> dict[str, Any]:
     """An outcome with these members of the group `output` among its facts."""
     if not members:
         return outcome

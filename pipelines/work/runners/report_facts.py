@@ -69,13 +69,13 @@ def read_report_facts(project: int, reporters: Sequence[Reporter]) -> list[Repor
         runner = known.get((str(reporter.runner), reporter.token.pk))
         if runner is None:
             return None
-        own = _reporter_jobs(reporter, runner, tasks, jobs)
+        own = _own_jobs_of_reporter(reporter, runner, tasks, jobs)
         return ReportFacts(runner, own, left, stored, versions, frozenset(uploads))
 
     return [facts_of_reporter_or_none(reporter) for reporter in reporters]
 
 
-def _reporter_jobs(
+def _own_jobs_of_reporter(
     reporter: Reporter, runner: Worker, tasks: dict[int, dict[str, Any]], jobs: dict[int, dict[str, Any]]
 ) -> dict[int, Job]:
     project = reporter.token.project

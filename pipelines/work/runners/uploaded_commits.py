@@ -77,7 +77,7 @@ def checked_commit(
     ):
         begun, settles, stood = state_to_start_from(access, mirror, remote, _ignore_progress)
         if git_fields.get("pack"):
-            _take_in_objects(mirror, str(git_fields["pack"]), head)
+            _add_objects_sent_by_runner(mirror, str(git_fields["pack"]), head)
         begun = _state_from_base(access, mirror, begun, from_base)
         for name in ("branch", "base_branch"):
             if git_fields.get(name) != getattr(begun, name):
@@ -129,7 +129,7 @@ def _checked_commit_id(git_fields: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _take_in_objects(mirror: Mirror, digest: str, head: str) -> None:
+def _add_objects_sent_by_runner(mirror: Mirror, digest: str, head: str) -> None:
     """Objects that the runner sent, its commit among them. What lies in the mirror for other tasks is not its own."""
     with tempfile.TemporaryDirectory(
         prefix="packs-", dir=Mirrors(Path(settings.WORKSPACES_DIR)).base

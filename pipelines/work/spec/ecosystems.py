@@ -210,7 +210,7 @@ def _node_test_command_or_empty(files: RepositoryFiles, run: str, manager: str) 
 def _python_lint_and_test_commands(files: RepositoryFiles, run: str) -> tuple[str, str]:
     """`run` is the interpreter."""
     linter = _python_linter_or_empty(files)
-    words = python_packages.tox_linter_call(linter, files.texts).words if linter else ()
+    words = python_packages.linter_call_in_tox_settings(linter, files.texts).words if linter else ()
     lint = ""
     if linter == "flake8":
         # Where no paths are named, what Prepare installs would be linted, too
@@ -251,7 +251,7 @@ def _row_with_own_environment(files: RepositoryFiles, row: Ecosystem) -> Ecosyst
     marks = tuple(name for name in (*python_packages.MANIFESTS, *lists) if name in files.names)
     linter = _python_linter_or_empty(files)
     # Where none is set up it is linted by the ruff on the path of stations
-    plugins = python_packages.tox_linter_call(linter, files.texts).plugins if linter else ()
+    plugins = python_packages.linter_call_in_tox_settings(linter, files.texts).plugins if linter else ()
     tools = [*([linter] if linter else []), *plugins, *(["pytest"] if _has_tests(files) else [])]
     arguments = python_packages.pip_install_arguments(files.names, files.texts, tools) if marks else []
     if not arguments:

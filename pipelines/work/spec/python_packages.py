@@ -82,7 +82,7 @@ def pip_install_arguments(
     ]
 
 
-def tox_linter_call(linter: str, texts: Mapping[str, str]) -> LinterCall:
+def linter_call_in_tox_settings(linter: str, texts: Mapping[str, str]) -> LinterCall:
     """Return how tox calls a linter of the repository: the words after its name, and the packages beside it."""
     tox = _parsed_ini(texts, "tox.ini")
     for section in tox.sections():

@@ -378,7 +378,7 @@ def outcome_with_git_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) 
     return {**outcome, "output": {**values, **output}}
 
 
-def _wrote_tests(git: dict[str, Any]) -> bool:
+def _did_station_change_tests(git: dict[str, Any]) -> bool:
     return any(
         file["change"] != "deleted" and sensitivity_or_empty(file["path"]) == TESTS for file in git["files"]
     )
@@ -386,7 +386,7 @@ def _wrote_tests(git: dict[str, Any]) -> bool:
 
 OF_A_CHANGE: Mapping[str, Callable[[dict[str, Any]], Any]] = {
     GIT: lambda git: git,
-    "tests_written": _wrote_tests,
+    "tests_written": _did_station_change_tests,
     "files_changed": lambda git: [file["path"] for file in git["files"]],
 }
 """Output that follows from a change, by its key."""

@@ -26,7 +26,7 @@ from pipelines.work.orders.order import Orders, Unrenderable
 from pipelines.work.orders.specs import job_spec, pushed_spec
 from pipelines.work.results import repositories
 from pipelines.work.results.files import remove_path
-from pipelines.work.results.output import shortened_reason, with_output_facts
+from pipelines.work.results.output import outcome_with_output_facts, shortened_reason
 from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.results.text import Masker, masked_value
 from pipelines.work.spec.handler_io import Attempt, LookAgain, Outcome, Spec
@@ -420,4 +420,4 @@ def unstorable_outcome(outcome: Outcome, why: str) -> Outcome:
         key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome
     }
     reported = {**(preserved or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
-    return with_output_facts(reported, {"unreadable": shortened_reason(why)})
+    return outcome_with_output_facts(reported, {"unreadable": shortened_reason(why)})

@@ -86,11 +86,11 @@ def repository_access(
         host=access_to_host_of_order_or_none(started, order),
         base=rendered_text(orders, "workspace.git.base", order.base),
         head=rendered_text(orders, "workspace.git.head", order.head),
-        branch=rendered_text(orders, "workspace.git.branch", order.branch) or usual_branch(orders),
+        branch=rendered_text(orders, "workspace.git.branch", order.branch) or default_task_branch(orders),
     )
 
 
-def usual_branch(orders: Orders) -> str:
+def default_task_branch(orders: Orders) -> str:
     """`gateline/WI-app-42-add-login`."""
     slug = title_slug(str(orders.scope["task"].get("title") or ""))
     return f"{TASK_BRANCHES}/{orders.task}-{slug}" if slug else f"{TASK_BRANCHES}/{orders.task}"

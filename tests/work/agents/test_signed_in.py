@@ -19,7 +19,12 @@ from pipelines.queries.unclaimable_jobs import unclaimed_sentence_by_token_id
 from pipelines.routing.document.agents import PRESETS, TABLE
 from pipelines.web.setup.agents import agent_choices
 from pipelines.work.agents.lent_sign_in import LentSignIn, is_renewal
-from pipelines.work.agents.sign_in import lend_sign_in_files, sign_in_folders, sign_in_tokens, take_back
+from pipelines.work.agents.sign_in import (
+    lend_sign_in_files,
+    remove_lent_sign_in,
+    sign_in_folders,
+    sign_in_tokens,
+)
 from pipelines.work.program.options import WrongOptions, parsed_options
 from tests.factories import World
 from tests.fixtures.site import Site
@@ -240,9 +245,9 @@ def test_what_was_renewed_on_the_machine_meanwhile_is_kept(home: Path, tmp_path:
         else:
             copy.unlink()
             copy.symlink_to(own)
-    assert "The next visit gets the new one" in visits[0].take_back()
-    assert "that one was kept" in visits[1].take_back()
-    assert visits[2].take_back() == "", "a link is nobody's renewal"
+    assert "The next visit gets the new one" in visits[0].remove_lent_sign_in()
+    assert "that one was kept" in visits[1].remove_lent_sign_in()
+    assert visits[2].remove_lent_sign_in() == "", "a link is nobody's renewal"
     assert f"{RENEWED}-0" in own.read_text() and found_in(place) == []
 
 
@@ -258,7 +263,7 @@ def test_what_an_earlier_visit_left_is_not_followed(home: Path, tmp_path: Path) 
     (place / ".claude" / ".credentials.json").symlink_to(elsewhere / "stolen")
     lend_sign_in_files(preset, home / ".claude", place)
     assert list(elsewhere.iterdir()) == []
-    take_back(preset, place, sign_in_tokens(preset, home / ".claude"))
+    remove_lent_sign_in(preset, place, sign_in_tokens(preset, home / ".claude"))
     assert found_in(tmp_path, home) == []
 
 

@@ -217,12 +217,12 @@ def _line_document(
 
 def _unread_records(document: Any) -> Json:
     """Records as they were, of which an export writes each again; of a list of transitions what was not read."""
-    if isinstance(document, Mapping) and not is_record(document):
+    if isinstance(document, Mapping) and not is_single_work_record(document):
         return unread_parts(document, READ_OF_MACHINE)
     return {"extra": {"records": [document] if isinstance(document, Mapping) else document}}
 
 
-def is_record(part: Mapping[str, Any]) -> bool:
+def is_single_work_record(part: Mapping[str, Any]) -> bool:
     """A work item, an event or a contract by itself, and no document that has several of them."""
     moved = part.get("transition")
     return any(name in part for name in RECORDED) or (isinstance(moved, Mapping) and "from_state" in moved)

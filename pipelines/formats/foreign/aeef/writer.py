@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.aeef.contracts import TITLES
-from pipelines.formats.foreign.aeef.reader import ENDS, FOLLOW_UPS, READ_OF_MACHINE, REWORKS, is_record
+from pipelines.formats.foreign.aeef.reader import (
+    ENDS,
+    FOLLOW_UPS,
+    READ_OF_MACHINE,
+    REWORKS,
+    is_single_work_record,
+)
 from pipelines.formats.foreign.aeef.transitions import REWORK, StateTransition
 from pipelines.formats.foreign.import_notes import key_slug, unread_parts
 from pipelines.formats.foreign.writer_helpers import Json, stations_in_order, stored_extra
@@ -27,10 +33,10 @@ def write_machine(line: Json) -> Any:
     parts = [record for record in records if isinstance(record, Mapping)] if isinstance(records, list) else []
     made = _machine_document(line)
     for part in parts:
-        if not is_record(part):
+        if not is_single_work_record(part):
             # What the line says now counts before what was stored.
             made = {**unread_parts(part, READ_OF_MACHINE).get("extra", {}), **made}
-    return [made, *rest] if (rest := [part for part in parts if is_record(part)]) else made
+    return [made, *rest] if (rest := [part for part in parts if is_single_work_record(part)]) else made
 
 
 def _machine_document(line: Json) -> Json:

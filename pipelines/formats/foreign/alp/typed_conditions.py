@@ -137,7 +137,7 @@ def _route_rules(condition: Mapping[str, Any], place: str, key: str, line: Assem
         bare = route.get("else") is True
         tests = [] if bare else _comparison_tests_or_none(route.get("if"), f"{at}.if", condition, line)
         if tests is not None and (made := _route_rule_or_none(route, at, key, line)) is not None:
-            rules.append({**made, "when": {"all": [*answer_tests(condition), *tests]}})
+            rules.append({**made, "when": {"all": [*tests_that_every_route_needs(condition), *tests]}})
         if bare:
             break
     for at, _route in routes:
@@ -160,7 +160,7 @@ def _route_rule_or_none(route: Mapping[str, Any], at: str, key: str, line: Assem
     }
 
 
-def answer_tests(condition: Mapping[str, Any]) -> list[Json]:
+def tests_that_every_route_needs(condition: Mapping[str, Any]) -> list[Json]:
     """Return the tests that every route needs: a success, and an answer to each question, whether the route
     compares it or not. Without one the fallback is taken."""
     there = [

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pipelines.formats.foreign.alp import gate_tools as alp_tools
 from pipelines.formats.foreign.alp import reader as alp
-from pipelines.formats.foreign.alp.typed_conditions import OPERATORS, answer_tests
+from pipelines.formats.foreign.alp.typed_conditions import OPERATORS, tests_that_every_route_needs
 from pipelines.formats.foreign.import_notes import ImportNotes
 from pipelines.formats.foreign.paths import path_for_key
 from pipelines.formats.foreign.writer_helpers import (
@@ -232,7 +232,7 @@ def _typed_condition_or_none(
         return None
     paths = {path_for_key(str(question_id)): str(question_id) for question_id in questions}
     ways = [_route_document_or_none(rule, names, gates) for rule in rules]
-    needed = answer_tests(condition)
+    needed = tests_that_every_route_needs(condition)
     tests = [_comparison_documents_or_none(rule.get("when"), needed, paths) for rule in rules[:-1]]
     if None in ways or None in tests:
         return None

@@ -158,7 +158,7 @@ def _condition_value(when: Json) -> Any:
             candidates.append(f"{left} {SIGNS[op]} {jsontext.dumps(value)}")
     else:
         candidates = []
-    logic = _logic_document(when)
+    logic = _json_logic_of_condition(when)
     if logic is not None:
         candidates.append(json.dumps(logic, ensure_ascii=False, default=float))
     return next(
@@ -172,15 +172,15 @@ def _condition_value(when: Json) -> Any:
     )
 
 
-def _logic_document(when: Any) -> Any:
+def _json_logic_of_condition(when: Any) -> Any:
     if not isinstance(when, dict) or len(when) != 1:
         return None
     [(word, inner)] = when.items()
     if word in ("all", "any") and isinstance(inner, list):
-        parts = [_logic_document(operand) for operand in inner]
+        parts = [_json_logic_of_condition(operand) for operand in inner]
         return None if None in parts else {"and" if word == "all" else "or": parts}
     if word == "not":
-        part = _logic_document(inner)
+        part = _json_logic_of_condition(inner)
         return None if part is None else {"!": part}
     if word == "output" and isinstance(inner, dict) and isinstance(inner.get("path"), str):
         variable = {"var": inner["path"].removeprefix("$.")}

@@ -158,7 +158,7 @@ def _changes_between_regions(
     def claimed_variants(situation: Situation, box: Box) -> Iterator[Situation]:
         for variant in situations_telling_rules_apart(sides.pair, situation, old.rule, new.rule):
             candidate = situation_with_merged_facts(variant, rework_facts(sides, after)) if after else variant
-            if all(_claim_holds(claim, line, candidate) for line in (sides.pair.old, sides.pair.new)):
+            if all(_does_claim_hold(claim, line, candidate) for line in (sides.pair.old, sides.pair.new)):
                 yield candidate
 
     change = sides.build_change(old.rule, new.rule, old.effect.differing_fields(new.effect), after)
@@ -167,7 +167,7 @@ def _changes_between_regions(
         yield sampled
 
 
-def _claim_holds(claim: Claim, line: ParsedLine, situation: Situation) -> bool:
+def _does_claim_hold(claim: Claim, line: ParsedLine, situation: Situation) -> bool:
     """Walk the rules and ask the claim. What a path with wildcards made up may be no situation at all."""
     try:
         return claim(line, walk_situation(line, situation, read_situation(situation)))

@@ -67,18 +67,18 @@ def _contradiction_reason(line: ParsedLine) -> str:
 def _do_any_limits_escalate(line: ParsedLine) -> bool:
     rules = (rule for station in line.stations for rule in station.rules)
     return (
-        any(budget_escalates(line, budget) for budget in line.named_budgets_in_force)
-        or any(_rule_escalates(line, rule) for rule in rules)
+        any(does_budget_escalate(line, budget) for budget in line.named_budgets_in_force)
+        or any(does_rule_escalate(line, rule) for rule in rules)
         or (line.policy.on_exhausted == "escalate" and _has_limits_of_stations(line))
     )
 
 
-def budget_escalates(line: ParsedLine, budget: Budget) -> bool:
+def does_budget_escalate(line: ParsedLine, budget: Budget) -> bool:
     """Return whether the budget escalates when it is spent."""
     return not budget.exhausted_to and (budget.on_exhausted or line.policy.on_exhausted) == "escalate"
 
 
-def _rule_escalates(line: ParsedLine, rule: Rule) -> bool:
+def does_rule_escalate(line: ParsedLine, rule: Rule) -> bool:
     """A loop without limits of its own has that of the policy."""
     limits = (rule.max_retries, rule.max_visits, line.policy.self_loop_limit)
     if all(limit is None for limit in limits):

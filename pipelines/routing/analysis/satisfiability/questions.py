@@ -43,7 +43,7 @@ from pipelines.routing.analysis.satisfiability.solver import (
     first_accepted_result,
     first_answer_or_raise,
     is_impossible,
-    is_refuted,
+    is_proved_impossible,
 )
 from pipelines.routing.analysis.satisfiability.statuses import BLOCKED, FORCED_FAILURE, Statuses
 from pipelines.routing.document.algebra import EdgeCountTest, OutputTest, condition_leaf_tests
@@ -153,7 +153,7 @@ class StationQuestions:
 
     def is_impossible(self, formulas: Sequence[Formula]) -> bool:
         """Proved: nothing that reaches the rules satisfies them all. Raises EffortExhausted."""
-        return is_refuted(lambda: self._first_entrance_answer(formulas, None, self._situations))
+        return is_proved_impossible(lambda: self._first_entrance_answer(formulas, None, self._situations))
 
     def is_impossible_even_after_rework(self, formulas: Sequence[Formula]) -> bool:
         """The same also of what is tested again once the gate of a rule demanded rework."""

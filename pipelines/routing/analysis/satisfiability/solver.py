@@ -111,7 +111,7 @@ def first_answer_or_raise(asks: Iterable[Callable[[], T]]) -> T:
     raise doubt or Impossible
 
 
-def is_refuted(ask: Callable[[], object]) -> bool:
+def is_proved_impossible(ask: Callable[[], object]) -> bool:
     """Proved; False also where nobody knows. Raises EffortExhausted."""
     try:
         ask()
@@ -126,7 +126,7 @@ def is_refuted(ask: Callable[[], object]) -> bool:
 
 def is_impossible(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], object]) -> bool:
     """Proved; False also where nobody knows. Raises EffortExhausted."""
-    return is_refuted(lambda: first_accepted_result(formulas, box, accept))
+    return is_proved_impossible(lambda: first_accepted_result(formulas, box, accept))
 
 
 def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: SearchState, depth: int) -> T:

@@ -90,7 +90,7 @@ def expected_result(station: Station) -> str:
     return station.expects or (kind.expects if kind else "")
 
 
-def reads_output(station: Station) -> bool:
+def is_output_read(station: Station) -> bool:
     """Tell whether somebody counts on its output (law §13): it names keys of it, is expected to leave one, chooses a
     label by it, or a rule of its own asks for it."""
     kind = KINDS.get(station.kind)

@@ -154,7 +154,7 @@ def _move_last_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy
         yield Remedy(label, (edits.edit_moving_rule(finding.rule or "", None),), "arrow-down")
 
 
-def _last_rule_remedies(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
+def _remedies_adding_last_rule(remedies: Remedies, finding: Finding) -> Iterator[Remedy]:
     if finding.witness is not None:
         station = remedies.line.station(finding.station or "")
         outcomes = outcome_state_of_witness(finding.witness.situation["outcome"])
@@ -337,7 +337,7 @@ BY_CHECK: Mapping[str, Callable[[Remedies, Finding], Iterator[Remedy]]] = {
     shadowed_gate.ID: _gate_bypass_remedies,
     unreachable_station.ID: _unreachable_remedies,
     unbounded_cycle.ID: _cycle_remedies,
-    no_rule_takes.ID: _last_rule_remedies,
+    no_rule_takes.ID: _remedies_adding_last_rule,
     unjoined_fork.ID: join_fixes.unjoined_fork_remedies,
     unfillable_join.ID: join_fixes.unfillable_join_remedies,
     rework_below.ID: join_fixes.rework_remedies,

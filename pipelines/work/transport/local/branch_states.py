@@ -134,11 +134,13 @@ class BranchStates:
         before = self._state_after(self._token_that_forked(event, merged), event.at, index)
         ends = {token_id: self._state_after(token_id, event.at, index) for token_id in merged}
         changed = {
-            token_id: state for token_id, state in ends.items() if _files_key(state) != _files_key(before)
+            token_id: state
+            for token_id, state in ends.items()
+            if _key_of_same_files(state) != _key_of_same_files(before)
         }
         passed = [changed[token_id] for token_id in event.data.get("passed", merged) if token_id in changed]
-        states = {_files_key(state): state for state in passed}
-        if len(states) < 2 and states.keys() == {_files_key(state) for state in changed.values()}:
+        states = {_key_of_same_files(state): state for state in passed}
+        if len(states) < 2 and states.keys() == {_key_of_same_files(state) for state in changed.values()}:
             return replace(next(iter(states.values()), before), packs=self._pack_names_reported_by(event.at))
         branches = {
             branch.head: branch for state in states.values() for branch in self._branches_of_state(state)
@@ -177,7 +179,7 @@ class BranchStates:
         return tuple(dict.fromkeys((*self._initial_state.packs, *packs)))
 
 
-def _files_key(state: GitState) -> tuple[str, tuple[str, ...]]:
+def _key_of_same_files(state: GitState) -> tuple[str, tuple[str, ...]]:
     """Two states with the same have the same files."""
     return state.head, tuple(branch.head for branch in state.branches)
 

@@ -111,7 +111,7 @@ def branch_state_before_recorded_run(source_id: int) -> GitState:
     return GitState(commit.branch, commit.base_branch, commit.base, commit.base)
 
 
-def budget_left(evaluation: LineEvaluation) -> Decimal:
+def cost_left_of_evaluation(evaluation: LineEvaluation) -> Decimal:
     """Return what its runs may still cost together, by what the ended ones reported."""
     outcomes = evaluation.trials.filter(outcome__isnull=False).values_list("outcome", "check_outcome")
     costs = (reported_spending(outcome).cost for pair in outcomes for outcome in pair)
@@ -121,7 +121,7 @@ def budget_left(evaluation: LineEvaluation) -> Decimal:
 
 def cost_of_evaluated_run(evaluation: LineEvaluation, station: Station) -> dict[str, Any]:
     """Return what one run may cost: by the limit of its station, and by what is left of the budget."""
-    limits = [budget_left(evaluation)]
+    limits = [cost_left_of_evaluation(evaluation)]
     if station.limits.cost_usd is not None:
         limits.append(exact_amount(station.limits.cost_usd))
     return {"cost_usd": float(min(limits)), "cost_limit": OF_RUN}

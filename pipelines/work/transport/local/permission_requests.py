@@ -26,11 +26,11 @@ def answer_permission_request(job_id: int, lease: uuid.UUID, request: Permission
     rows = ToolPermission.objects.filter(job=job_id, key=request.key, digest=request.digest, **under_lease)
     # An agent that waits asks every second or two: one small statement
     row = rows.exclude(state=ToolPermission.State.OPEN, due_at__lte=Now()).first()
-    row = row or _put_before_people(job_id, lease, request)
+    row = row or _open_permission_request(job_id, lease, request)
     return PermissionAnswer(row.state, row.reason)
 
 
-def _put_before_people(job_id: int, lease: uuid.UUID, request: PermissionRequest) -> ToolPermission:
+def _open_permission_request(job_id: int, lease: uuid.UUID, request: PermissionRequest) -> ToolPermission:
     jobs = Job.objects.select_related("task__project__owner", "task__line")
     job = jobs.filter(pk=job_id, lease_key=lease, state=Job.State.RUNNING).first()
     if job is None:

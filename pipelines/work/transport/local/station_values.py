@@ -24,7 +24,7 @@ from pipelines.work.transport.protocol import NO_VALUES, StationValues
 def job_values(job: Job) -> StationValues:
     """Return the values that the station of this job names, with what has to be masked. `job` with its task,
     project and owner loaded. A question about an outcome gets nothing, but what it prints is masked."""
-    if _names_nothing(job.pinned_id):
+    if _names_no_secret_or_variable(job.pinned_id):
         return NO_VALUES
     line = versions.parsed_line_by_version_id(job.pinned_id)
     own = [line.station(job.station)] if job.purpose == Purpose.STATION else []
@@ -71,7 +71,7 @@ def station_values(
 
 # A published version never changes (house §2)
 @lru_cache(maxsize=512)
-def _names_nothing(version: int) -> bool:
+def _names_no_secret_or_variable(version: int) -> bool:
     """Return whether no task of the version has a secret or a variable, as neither a station nor a repository
     names one."""
     line = versions.parsed_line_by_version_id(version)
@@ -111,7 +111,11 @@ def maskers_by_versions(tasks: Iterable[Task], ran: Mapping[int, Set[int]]) -> d
 
 
 def _masker_for_versions(task: Task, pinned: Iterable[int]) -> Masker:
-    lines = [versions.parsed_line_by_version_id(version) for version in pinned if not _names_nothing(version)]
+    lines = [
+        versions.parsed_line_by_version_id(version)
+        for version in pinned
+        if not _names_no_secret_or_variable(version)
+    ]
     names = {name for line in lines for name in value_lookup.secret_names_for(line.stations, task.inputs)}
     names |= {name for line in lines for name in _secret_names_of_repository_and_host(task, line) if name}
     return Masker(

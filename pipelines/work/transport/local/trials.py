@@ -39,7 +39,7 @@ from pipelines.work.transport.local.earlier_output import earlier_outputs_and_er
 from pipelines.work.transport.local.evaluated_runs import (
     PACK,
     EvaluatedRun,
-    budget_left,
+    cost_left_of_evaluation,
     cost_of_evaluated_run,
 )
 from pipelines.work.transport.local.folders import named_folders, submodule_folders, template_inputs
@@ -210,7 +210,7 @@ def begin_trial_or_none(trial_id: int, offer: WorkOffer) -> TrialOrders | None:
         if trial is None:
             return None
         # The runs before it may have used the budget up while it waited
-        if trial.evaluation is not None and not budget_left(trial.evaluation):
+        if trial.evaluation is not None and not cost_left_of_evaluation(trial.evaluation):
             cancel_trial(trial_id, "budget")
             return None
         made = TrialOrders.orders_for_trial(trial)

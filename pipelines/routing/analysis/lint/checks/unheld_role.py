@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.triggers import budget_escalates, never_triggered_reason
+from pipelines.routing.analysis.lint.triggers import does_budget_escalate, never_triggered_reason
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import STAGE_OWNER
 from pipelines.routing.document.escalations import PRESETS
@@ -52,7 +52,7 @@ def _paths_and_roles_of_escalations(line: ParsedLine) -> Iterator[tuple[str, str
             )
     declared = {budget.key: index for index, budget in enumerate(line.budgets)}
     for budget in line.named_budgets_in_force:
-        if budget.role and budget.role != STAGE_OWNER and budget_escalates(line, budget):
+        if budget.role and budget.role != STAGE_OWNER and does_budget_escalate(line, budget):
             place = declared.get(budget.key)
             yield "preset" if place is None else f"budgets[{place}].role", budget.role
     own = {rule.trigger for rule in line.escalations}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.analysis.lint.triggers import budget_escalates, never_triggered_reason
+from pipelines.routing.analysis.lint.triggers import does_budget_escalate, never_triggered_reason
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.escalations import OF_THE_ENGINE
@@ -44,7 +44,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 def _budget_findings(line: ParsedLine) -> Iterator[Finding]:
     for index, budget in enumerate(line.budgets):
-        if budget.role and budget.most is not None and not budget_escalates(line, budget):
+        if budget.role and budget.most is not None and not does_budget_escalate(line, budget):
             how = budget.exhausted_to or budget.on_exhausted or line.policy.on_exhausted
             people = _(
                 "Nobody tells %(role)s that the limit “%(limit)s” is used up: it leads to %(how)s",
