@@ -40,7 +40,7 @@ class ReviewObserver:
 
     hears = NOTIFYING_EVENTS | {GateDueMoved, LinePublished, TaskStarted}
 
-    def consequences(self, batch: Sequence[Consequence]) -> None:
+    def handle_consequences(self, batch: Sequence[Consequence]) -> None:
         batch_context = ConsequenceBatch(batch)
         of_gates = batch_context.has_any_of(GATES)
         if of_gates:

@@ -48,7 +48,7 @@ def overlay_documents(old: Document, new: Document, changes: Iterable[DocumentCh
             _put_gravest_marks(picture.stations, [str(step) for step in change.steps[3:4]], mark)
         elif change.kind in by_kind:
             _put_gravest_marks(by_kind[change.kind], [change.key], mark)
-    _spread_marks(picture, gates)
+    _mark_parts_without_own_mark(picture, gates)
     return picture
 
 
@@ -83,7 +83,7 @@ def _put_gravest_marks(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) 
         marks[key] = min(marks.get(key, mark), mark, key=GRAVITY.index)
 
 
-def _spread_marks(picture: Overlay, gates: Mapping[str, Mark]) -> None:
+def _mark_parts_without_own_mark(picture: Overlay, gates: Mapping[str, Mark]) -> None:
     """Mark what has no mark elsewhere: rules of a station that is new or gone, gates on what asks them, old
     targets."""
     for station in picture.document["stations"]:

@@ -431,7 +431,7 @@ class Observer(Protocol):
 
     hears: Collection[type[Consequence]]
 
-    def consequences(self, batch: Sequence[Consequence]) -> None:
+    def handle_consequences(self, batch: Sequence[Consequence]) -> None:
         """Called once per batch that has any of these, with them alone, inside the transaction of the moves, in the
         order in which things happened."""
 
@@ -453,7 +453,7 @@ def emit_consequences(*batch: Consequence) -> None:
     transaction."""
     for observer in configured_observers():
         if relevant := [consequence for consequence in batch if type(consequence) in observer.hears]:
-            observer.consequences(relevant)
+            observer.handle_consequences(relevant)
 
 
 @lru_cache(maxsize=1)

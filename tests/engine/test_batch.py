@@ -151,7 +151,7 @@ def test_observers_hear_the_whole_batch_once(world: World, monkeypatch: pytest.M
     class Ear:
         hears = (observers.TaskEnded, observers.TaskMoved)
 
-        def consequences(self, batch: Any) -> None:
+        def handle_consequences(self, batch: Any) -> None:
             heard.append(tuple(batch))
 
     lines = [world.line(stations=["build", "ship"]), world.line(stations=["build"])]
@@ -171,7 +171,7 @@ def test_an_observer_hears_only_the_classes_that_it_names(
         def __init__(self, *hears: type[observers.Consequence]) -> None:
             self.hears = hears
 
-        def consequences(self, batch: Any) -> None:
+        def handle_consequences(self, batch: Any) -> None:
             heard.append(" ".join(type(each).__name__ for each in batch))
 
     members = reports(world, [world.start(world.line(stations=["build", "ship"]))])

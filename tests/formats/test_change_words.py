@@ -18,7 +18,7 @@ from pipelines.routing.document.model import FLAGS
 from pipelines.routing.document.policy import POLICY
 from pipelines.routing.document.stations import LIMITS
 from pipelines.routing.sentences.changes import FIELDS, change_sentence, field_change
-from pipelines.routing.sentences.excerpts import MAX_VALUE, cut_at_difference
+from pipelines.routing.sentences.excerpts import MAX_VALUE, both_texts_cut_where_they_differ
 from pipelines.routing.sentences.fields import RECORDS
 from tests.factories import document, station
 
@@ -157,7 +157,7 @@ def test_long_texts_are_cut_where_they_begin_to_differ_and_kept_whole() -> None:
     [("a" * 500, "a" * 499 + "b"), ("a" * 130, ""), ("x y " * 60, "x y " * 90), ("1", "2" * 1000)],
 )
 def test_a_cut_text_shows_a_difference_and_is_no_longer_than_its_room(one: str, other: str) -> None:
-    shown = [cut_at_difference(one, other)(each) for each in (one, other)]
+    shown = [both_texts_cut_where_they_differ(one, other)(each) for each in (one, other)]
     assert shown[0] != shown[1]
     assert max(map(len, shown)) <= MAX_VALUE
 

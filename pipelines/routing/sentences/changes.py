@@ -14,7 +14,12 @@ from pipelines.routing.document.document_readers.reader import Problems
 from pipelines.routing.document.ends import end_label
 from pipelines.routing.document.fields.field import Field
 from pipelines.routing.sentences.conditions import condition_words
-from pipelines.routing.sentences.excerpts import MAX_VALUE, Cut, cut_at_difference, text_excerpt
+from pipelines.routing.sentences.excerpts import (
+    MAX_VALUE,
+    Cut,
+    both_texts_cut_where_they_differ,
+    text_excerpt,
+)
 from pipelines.routing.sentences.fields import field_label, find_declared_field, quoted_value_words
 
 Document = Mapping[str, Any]
@@ -211,7 +216,9 @@ def field_change(change: ChangeOfDocument, old: Document, new: Document) -> Fiel
     # Both are cut at one place, where they begin to differ: two equal beginnings would show no change
     is_long = max(len(before), len(now)) > MAX_VALUE
     values = (
-        _old_and_new_value_texts(change, old, new, cut_at_difference(before, now)) if is_long else full_values
+        _old_and_new_value_texts(change, old, new, both_texts_cut_where_they_differ(before, now))
+        if is_long
+        else full_values
     )
     of_line = change.kind == "line"
     field = _field_label(change, _declared_field_or_none(change, new))

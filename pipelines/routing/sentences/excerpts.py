@@ -23,7 +23,7 @@ def text_excerpt(text: str, start: int = 0) -> str:
     return f"{lead}{text[start : start + most]}…"
 
 
-def cut_at_difference(one: str, other: str) -> Cut:
+def both_texts_cut_where_they_differ(one: str, other: str) -> Cut:
     """Cuts both of them at the same place: where they begin to differ, if that is not in sight of the beginning."""
     start = _first_difference_index(one, other) - BEFORE
     if start <= 0 or max(len(one), len(other)) <= MAX_VALUE:

@@ -122,7 +122,7 @@ class _ScenarioSearch:
 
     def find_paths(self) -> dict[str, tuple[ScenarioStep, ...]]:
         paths = self._search.find_paths(self._start, self._wanted, key_of_positions, self._search.left)
-        self._record_cut(self._rules_without_path(paths))
+        self._record_whether_search_was_cut(self._rules_without_path(paths))
         for station in self._line.stations:
             remaining = [rule.id for rule in station.rules if rule.id in self._rules_without_path(paths)]
             # A coarse key first: a finer one tells more walks apart, and uses up its steps sooner
@@ -130,7 +130,7 @@ class _ScenarioSearch:
                 if remaining:
                     paths |= self._search.find_paths(self._start, remaining, key, PER_STATION)
                     remaining = [rule for rule in remaining if rule not in paths]
-                    self._record_cut(remaining)
+                    self._record_whether_search_was_cut(remaining)
         return paths
 
     def steps_if_affordable(
@@ -168,7 +168,7 @@ class _ScenarioSearch:
     def _rules_without_path(self, paths: Collection[str]) -> list[str]:
         return [rule for rule in self._wanted if rule not in paths]
 
-    def _record_cut(self, rules: list[str]) -> None:
+    def _record_whether_search_was_cut(self, rules: list[str]) -> None:
         self._cut = (self._cut | set(rules)) if self._search.cut else self._cut - set(rules)
 
     def _finer_keys(self, station: Station) -> Iterator[Key]:

@@ -26,14 +26,14 @@ log = structlog.get_logger(__name__)
 def _catch_unreachable(view: View) -> View:
     """A provider that is away, or answers with an error, is said to be no confirmation."""
 
-    def guarded(request: HttpRequest, provider_id: str) -> HttpResponse:
+    def view_or_refusal_if_provider_is_away(request: HttpRequest, provider_id: str) -> HttpResponse:
         try:
             return view(request, provider_id)
         except OSError as problem:  # whatever `requests` raises is one
             log.warning("provider_away", exception=repr(problem))
             return refusal_page(request, "failed")
 
-    return guarded
+    return view_or_refusal_if_provider_is_away
 
 
 begin = _catch_unreachable(views.login)

@@ -10,7 +10,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from pipelines.formats.evidence.trees.file_kinds import PICTURES
-from pipelines.formats.evidence.trees.moves import moved_line_numbers
+from pipelines.formats.evidence.trees.moves import other_side_number_by_moved_line
 from pipelines.formats.evidence.trees.syntax import Spans, colour_spans
 from pipelines.formats.evidence.trees.text_diff import (
     CONTEXT,
@@ -248,7 +248,7 @@ def file_view(
         "old": colour_spans(change.was or counted.path, lines.old),
         "new": colour_spans(counted.path, lines.new),
     }
-    moved = moved_line_numbers(rows)
+    moved = other_side_number_by_moved_line(rows)
     return FileView(
         counted,
         [HunkView(hunk, below or {}, writing, colours, moved) for hunk in _hunks_within(file_hunks, part)],

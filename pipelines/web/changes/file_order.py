@@ -64,7 +64,7 @@ class FileOrder:
 @lru_cache(CACHE_SIZE)
 def order_of_changed_files(old: StoredTree, new: StoredTree, patterns: tuple[str, ...]) -> FileOrder:
     """`patterns`: of the files that the line calls sensitive."""
-    files = sorted(compare_trees(old, new).files, key=place_in_tree)
+    files = sorted(compare_trees(old, new).files, key=sort_key_as_in_tree)
     if len(files) <= ORDERED:
         return FileOrder(files)
     kinds = {file.path: sensitivity_or_empty(file.path, patterns) for file in files}
@@ -84,13 +84,15 @@ def order_of_changed_files(old: StoredTree, new: StoredTree, patterns: tuple[str
     singles = [file for file in files if file.path not in grouped]
     shapes = Counter(map(_traits_of_files_changed_alike, singles))
     singles.sort(
-        key=lambda file: _unusual_first(file, kinds[file.path], shapes[_traits_of_files_changed_alike(file)])
+        key=lambda file: _sort_key_of_unusual_files_first(
+            file, kinds[file.path], shapes[_traits_of_files_changed_alike(file)]
+        )
     )
     # The rarest edit first
     return FileOrder(singles, sorted(groups, key=lambda group: len(group.files)))
 
 
-def place_in_tree(file: CountedFile) -> tuple[tuple[bool, str], ...]:
+def sort_key_as_in_tree(file: CountedFile) -> tuple[tuple[bool, str], ...]:
     """Sort files as a tree shows them: in each folder its folders before its files."""
     *folders, name = file.path.split("/")
     return *((False, folder) for folder in folders), (True, name)
@@ -101,9 +103,9 @@ def _traits_of_files_changed_alike(file: CountedFile) -> tuple[Any, ...]:
     return file.change.change, file.path.rpartition(".")[2], file.added, file.removed
 
 
-def _unusual_first(file: CountedFile, sensitivity: str, alike: int) -> tuple[Any, ...]:
+def _sort_key_of_unusual_files_first(file: CountedFile, sensitivity: str, alike: int) -> tuple[Any, ...]:
     """Sort what decides whether the rest is checked before what few are like, and the largest of these first."""
     is_check = sensitivity not in ("", TESTS)
     # Of a file without counted lines nobody knows how much of it changed.
     lines = float("inf") if file.added is None else file.added + (file.removed or 0)
-    return not is_check, alike >= SAME_EDITS, file.generated, -lines, place_in_tree(file)
+    return not is_check, alike >= SAME_EDITS, file.generated, -lines, sort_key_as_in_tree(file)

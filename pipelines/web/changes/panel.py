@@ -20,7 +20,7 @@ from pipelines.routing.basics.hidden_characters import escape_hidden
 from pipelines.templatetags.cuts import PageSlice, page_slice_from
 from pipelines.web.changes.file_display import FileView, file_view
 from pipelines.web.changes.file_list import ListedFile, ListedFolder, ListedGroup, folders_in_order
-from pipelines.web.changes.file_order import ORDERED, EditGroup, order_of_changed_files, place_in_tree
+from pipelines.web.changes.file_order import ORDERED, EditGroup, order_of_changed_files, sort_key_as_in_tree
 from pipelines.web.changes.tree_comparison import CountedFile, StoredTree, TreeComparison, compare_trees
 from pipelines.work.results.text import Masker
 
@@ -250,7 +250,7 @@ class ChangesPanel:
             return PageSlice((), 0)
         now = {file.path for file in self.files}
         rest = [file for file in compare_trees(start.base, self.tree).files if file.path not in now]
-        return page_slice_from(sorted(rest, key=place_in_tree), LISTED)
+        return page_slice_from(sorted(rest, key=sort_key_as_in_tree), LISTED)
 
     @property
     def unchanged(self) -> list[ListedFolder]:

@@ -142,12 +142,12 @@ def _losses_by_message(opened: document_import.ImportedDocument) -> list[dict[st
     for loss in opened.losses:
         by_message.setdefault((str(loss.message), str(loss.hint)), []).append(loss)
     return [
-        {"said": places[0], "places": [_loss_place(problem, opened.given) for problem in places]}
+        {"said": places[0], "places": [_place_of_loss_text(problem, opened.given) for problem in places]}
         for places in by_message.values()
     ]
 
 
-def _loss_place(problem: Problem, document: object) -> str:
+def _place_of_loss_text(problem: Problem, document: object) -> str:
     line = f"line {problem.line}" if problem.line else ""
     return " · ".join(filter(None, (path_text(document, problem.path), line)))
 

@@ -207,7 +207,7 @@ def _scenarios_page(
         # The problems of an unreadable draft stand on the page already.
         refused="" if isinstance(refused, DraftUnreadable) else refused,
         coverage=_coverage_context_or_none(line, subject),
-        missing=[_missing_row(gap, subject) for gap in missing[:MISSING_SHOWN]],
+        missing=[_row_of_rule_without_scenario(gap, subject) for gap in missing[:MISSING_SHOWN]],
         more_missing=max(0, len(missing) - MISSING_SHOWN),
         stopped=stopped,
         said=message,
@@ -251,7 +251,9 @@ def _coverage_context_or_none(line: Line, subject: ScenarioSubject | None) -> di
     }
 
 
-def _missing_row(missing: MissingScenario, subject: ScenarioSubject | None) -> dict[str, str]:
+def _row_of_rule_without_scenario(
+    missing: MissingScenario, subject: ScenarioSubject | None
+) -> dict[str, str]:
     """A rule without a scenario, by its name, and why."""
     name = part_names.rules_phrase(subject.parsed, [missing.rule]).people_text() if subject else missing.rule
     return {"name": name, "why": people_text(missing.why)}

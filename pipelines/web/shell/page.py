@@ -52,7 +52,7 @@ def sign_in_required(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
     password, or lacks a required second factor, sets one up first."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def view_after_access_check(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return redirect_to_sign_in(request)
         if accounts.lacks_password_and_provider(request.user) and request.path != reverse("password-set"):
@@ -61,7 +61,7 @@ def sign_in_required(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
             return _redirect_to_second_factor(request)
         return view(request, *args, **kwargs)
 
-    return guarded
+    return view_after_access_check
 
 
 def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
@@ -107,7 +107,9 @@ def project_required(action: str = "view") -> Callable[..., Callable[..., HttpRe
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @sign_in_required
         @wraps(view)
-        def guarded(request: HttpRequest, owner: str, project: str, **rest: Any) -> HttpResponse:
+        def view_after_access_check(
+            request: HttpRequest, owner: str, project: str, **rest: Any
+        ) -> HttpResponse:
             try:
                 visible_project = access.visible_project_by_keys(request.user, owner, project)
             except NotFound as error:
@@ -118,7 +120,7 @@ def project_required(action: str = "view") -> Callable[..., Callable[..., HttpRe
             except NotFound as error:
                 raise Http404 from error
 
-        return guarded
+        return view_after_access_check
 
     return decorate
 
@@ -147,14 +149,14 @@ def _object_required(
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @project_required(action)
         @wraps(view)
-        def guarded(request: HttpRequest, project: Project, **rest: Any) -> HttpResponse:
+        def view_after_access_check(request: HttpRequest, project: Project, **rest: Any) -> HttpResponse:
             target = find(project, rest)
             if not shows_purged and target.is_purged:
                 page = reverse("task", args=[project.owner.key, project.key, target.name])
                 return HttpResponseClientRedirect(page) if is_htmx_request(request) else redirect(page)
             return view(request, target, **rest)
 
-        return guarded
+        return view_after_access_check
 
     return decorate
 

@@ -75,7 +75,7 @@ def stop_bulk_command(request: SignedInRequest, bulk: UUID) -> HttpResponse:
 
 def _create_bulk_command(request: SignedInRequest) -> HttpResponse:
     form = request.POST
-    _withdraw_earlier_plan(request)
+    _delete_unstarted_plan_of_same_dialog(request)
     bulk_request = BulkRequest(
         form.get("action", ""),
         form.get("to", "") if form.get("action") == BulkCommand.BulkAction.MOVE else "",
@@ -90,7 +90,7 @@ def _create_bulk_command(request: SignedInRequest) -> HttpResponse:
     return _bulk_response(request, command.pk, "")
 
 
-def _withdraw_earlier_plan(request: SignedInRequest) -> None:
+def _delete_unstarted_plan_of_same_dialog(request: SignedInRequest) -> None:
     """Stop what the same dialog planned before, for another station perhaps, and nobody started."""
     for text in request.POST.getlist("instead")[:1]:
         try:

@@ -26,7 +26,7 @@ class HostObserver:
 
     hears = (DeliveryEnded, GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast)
 
-    def consequences(self, batch: Sequence[Consequence]) -> None:
+    def handle_consequences(self, batch: Sequence[Consequence]) -> None:
         events = [event for event in batch if isinstance(event, self.hears)]
         links: dict[int, list[HostLink]] = {}
         # Most tasks have none: that is asked first, in the cheapest way.

@@ -32,7 +32,7 @@ class LineEndObserver:
 
     hears = (TaskEnded,)
 
-    def consequences(self, batch: Sequence[Consequence]) -> None:
+    def handle_consequences(self, batch: Sequence[Consequence]) -> None:
         ended = [event.task_id for event in batch if isinstance(event, self.hears)]
         # Nearly no line has such a trigger: that is asked by one narrow statement.
         [waiting] = execute_all_and_fetch([Statement(TRIGGERS_OF_ENDED_TASKS, [ended])])

@@ -34,7 +34,7 @@ class InstantWork:
         self._execution, self._running = execution, running
         self.stopping = False
 
-    async def drive(self, token_id: int, apart: Apart) -> None:
+    async def drive(self, token_id: int, drive_separately: Apart) -> None:
         """Drive from the ticket of one token, and for as long as more wait in the queue."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._config.most_seconds
@@ -43,7 +43,9 @@ class InstantWork:
         looked = loop.time()
         while started_jobs:
             may_go_on = loop.time() < until
-            started_jobs = await self._run_one_station_each(started_jobs, stations, may_go_on, apart)
+            started_jobs = await self._run_one_station_each(
+                started_jobs, stations, may_go_on, drive_separately
+            )
             room = may_go_on and not self.stopping and len(started_jobs) < TOGETHER // 2
             if room and (not started_jobs or loop.time() - looked >= LOOK_SECONDS):
                 looked = loop.time()
@@ -58,19 +60,23 @@ class InstantWork:
             raise
 
     async def _run_one_station_each(
-        self, started_jobs: Iterable[Started], stations: dict[int, int], may_go_on: bool, apart: Apart
+        self,
+        started_jobs: Iterable[Started],
+        stations: dict[int, int],
+        may_go_on: bool,
+        drive_separately: Apart,
     ) -> list[Started]:
         done: list[tuple[Started, Outcome, bool]] = []
         for started in started_jobs:
             outcome = self._outcome_or_none(started)
             if outcome is None:
-                apart(started)
+                drive_separately(started)
                 continue
             token = started.orders.token_id
             stations[token] = stations.get(token, 0) + 1
             others_wait = stations[token] >= self._config.most_stations or not may_go_on
             done.append((started, outcome, not others_wait and not self.stopping))
-        answers = await self._report_together(done, apart)
+        answers = await self._report_together(done, drive_separately)
         for started, _, go_on in done:
             if not go_on:
                 # Its turn is over: when another ticket brings the token back it is counted anew
@@ -85,7 +91,7 @@ class InstantWork:
             return None
 
     async def _report_together(
-        self, outcomes_of_started: list[tuple[Started, Outcome, bool]], apart: Apart
+        self, outcomes_of_started: list[tuple[Started, Outcome, bool]], drive_separately: Apart
     ) -> list[ReportAnswer]:
         if not outcomes_of_started:
             return []
@@ -107,7 +113,7 @@ class InstantWork:
             if answer.status in REFUSED:
                 log.info("lease_lost", job=started.orders.job_id)
             elif answer.status not in DONE:
-                apart(started)
+                drive_separately(started)
         return answers
 
     def _begin_reporting_work(self, started: Started) -> RunningWork:

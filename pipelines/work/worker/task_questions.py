@@ -99,13 +99,13 @@ class TaskQuestions:
             outcome = {**outcome, "artifacts": [artifact.to_dict() for artifact in artifacts]}
         try:
             with live_files.pinned_folder(spec.attempt.workspace) as (descriptor, workspace):
-                return self._with_files(outcome, descriptor, workspace), [SO_FAR]
+                return self._outcome_with_facts_of_files(outcome, descriptor, workspace), [SO_FAR]
         except (live_files.TooMuchToMeasure, WorkspaceTooLarge):
             return outcome, [NOT_COUNTED]
         except (OSError, GitRefused):
             return outcome, [NOT_MEASURED]
 
-    def _with_files(self, outcome: Outcome, descriptor: int, workspace: Path) -> Outcome:
+    def _outcome_with_facts_of_files(self, outcome: Outcome, descriptor: int, workspace: Path) -> Outcome:
         prepared = self.prepared
         # A line without a repository compares with the files before the work
         tracked = prepared.files if prepared else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.formats.evidence.trees.moves import moved_line_numbers
+from pipelines.formats.evidence.trees.moves import other_side_number_by_moved_line
 from pipelines.formats.evidence.trees.text_diff import FileSide, diff_hunks, text_diff_or_none
 
 BLOCK = ["def allow(ip):", "    key = address_of(ip)", "    return count(key) < 3"]
@@ -12,7 +12,7 @@ REST = [f"value_{number} = {number}" for number in range(12)]
 def moved(old: list[str], new: list[str]) -> dict[tuple[str, int], int]:
     lines = text_diff_or_none(FileSide("text", old), FileSide("text", new))
     assert lines is not None
-    return moved_line_numbers([row for hunk in diff_hunks(lines) for row in hunk.rows])
+    return other_side_number_by_moved_line([row for hunk in diff_hunks(lines) for row in hunk.rows])
 
 
 def test_a_block_names_its_other_place() -> None:

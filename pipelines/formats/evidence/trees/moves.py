@@ -13,7 +13,7 @@ LETTERS = 20
 TRIED = 8
 
 
-def moved_line_numbers(rows: Iterable[DiffRow]) -> dict[tuple[str, int], int]:
+def other_side_number_by_moved_line(rows: Iterable[DiffRow]) -> dict[tuple[str, int], int]:
     """Return the number of each moved line on the other side, by ("old" or "new", its number)."""
     removed, added, places = {}, {}, defaultdict(list)
     for row in rows:

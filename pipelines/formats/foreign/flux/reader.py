@@ -125,7 +125,7 @@ def read_playbook(document: Mapping[str, Any], import_notes: ImportNotes) -> Jso
     stations: list[Json] = []
     for place, stage in book.stages:
         if text_or_none(stage.get("id")) in book.keys:
-            stations += _stage_stations(stage, place, book)
+            stations += _stations_of_stage(stage, place, book)
     if META_ROUTE in book.keys and META_ROUTE not in [stage.get("id") for _place, stage in book.stages]:
         stations.append(_choice_station(book))
     if book.stages and (forked := book.entered.get(str(book.stages[0][1].get("id")))):
@@ -175,7 +175,7 @@ def _choice_station(book: Playbook) -> Json:
     }
 
 
-def _stage_stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json]:
+def _stations_of_stage(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json]:
     """The stage, and before it the children that run side by side."""
     identity = str(stage["id"])
     key, children = book.keys[identity], book.parallel_children(place, stage)

@@ -85,7 +85,7 @@ def _shortage_text_or_none(approval: Approval, able: list[Voter]) -> str | None:
     for need in approval.who:
         there = sum(may_voter_fill(voter, need) for voter in able)
         if there < need.count:
-            return _missing_text(need, there)
+            return _missing_people_text(need, there)
     places = sum(need.place_count for need in approval.who)
     # Each requirement can be filled by itself, but one person fills one seat only (law §12).
     if places > len(able) or not can_people_satisfy(approval.who, able):
@@ -93,7 +93,7 @@ def _shortage_text_or_none(approval: Approval, able: list[Voter]) -> str | None:
     return None
 
 
-def _missing_text(need: Requirement, there: int) -> str:
+def _missing_people_text(need: Requirement, there: int) -> str:
     words = {"name": need.name, "count": need.count, "there": there or "nobody"}
     if need.kind == "user":
         return _("%(name)s is not a member of the project", **words)

@@ -61,7 +61,7 @@ def entries_completed_by_retesting(line: ParsedLine, situation: Json, trace: Seq
             continue
         part = next(again_tested, None)
         made = (
-            _tested_entries(part)
+            _entries_of_false_rules(part)
             if part
             else _false_entries_without_operands(entry, [rule.id for rule in rules])
         )
@@ -97,7 +97,7 @@ def retested_false_rules_or_none(
     return tested_parts if now == then else None
 
 
-def _tested_entries(part: TestedRules) -> list[Entry]:
+def _entries_of_false_rules(part: TestedRules) -> list[Entry]:
     return [entry.to_dict() for entry in islice(part.entries(), part.false_count)]
 
 

@@ -62,7 +62,9 @@ def redecide(
     then, gate_keys, initial_words = _recorded_effect_asked_gates_and_votes(old, read, answer)
     try:
         now = walk_gates(new, read, initial_words)
-        missing = find_unrecorded(old, new, read, now, lambda other: walk_gates(new, other, initial_words))
+        missing = find_unrecorded_fact_or_none(
+            old, new, read, now, lambda other: walk_gates(new, other, initial_words)
+        )
     except SituationError as fault:
         return _undecidable_redecision(
             then, "word_does_not_fit", f"What was said there does not fit: {fault}."
@@ -181,7 +183,7 @@ Again = Callable[[Situation], RedecidedWalk]
 Finding = Iterator[UnrecordedFact]
 
 
-def find_unrecorded(
+def find_unrecorded_fact_or_none(
     old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk, again: Again
 ) -> UnrecordedFact | None:
     """The first fact that is missing, if one is. `old`: the version that was recorded; `walked`: the walk under

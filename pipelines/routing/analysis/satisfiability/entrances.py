@@ -46,7 +46,7 @@ from pipelines.routing.analysis.satisfiability.recorded_fields import (
     UNFORCED,
     WORD,
     RecordedFields,
-    check_field_bounds,
+    bounds_of_check_fields,
 )
 from pipelines.routing.analysis.satisfiability.situation_bounds import COUPLED
 from pipelines.routing.analysis.satisfiability.solver import Box
@@ -140,7 +140,7 @@ class StationGate:
     def field_bounds(self) -> tuple[Formula, ...]:
         """Bounds of the fields that checks read, whatever was reported."""
         any_pair = choice_literal(RECORDED_STATUS, choices.ValueChoice(PAIRS))
-        return (any_pair, *check_field_bounds(self.checks, self.failure_types))
+        return (any_pair, *bounds_of_check_fields(self.checks, self.failure_types))
 
     @cached_property
     def reads_documents_apart(self) -> bool:

@@ -145,7 +145,7 @@ def _relocated_formula(formula: Formula, family: str) -> Formula:
     return Conjunction(members) if isinstance(formula, Conjunction) else Disjunction(members)
 
 
-def check_field_bounds(checks: Iterable[Check], types: frozenset[str]) -> Iterator[Literal]:
+def bounds_of_check_fields(checks: Iterable[Check], types: frozenset[str]) -> Iterator[Literal]:
     """Bounds of the fields before any check, whatever was reported."""
     names = {ALIASES.get(check.field, check.field) for check in checks}
     if "exit_code" in names:
