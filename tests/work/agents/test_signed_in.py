@@ -280,7 +280,7 @@ def test_a_home_that_is_nested_deeper_than_it_is_looked_through_goes_whole(
         os.close(here)
         here = inner
     os.close(here)
-    take_back(preset, place, sign_in_tokens(preset, home / ".claude"))
+    remove_lent_sign_in(preset, place, sign_in_tokens(preset, home / ".claude"))
     assert list(place.iterdir()) == []
 
 

@@ -65,7 +65,7 @@ class Playbook:
             if not isinstance(child_id, str) or not child_id:
                 self.import_notes.note_fault(f"{at}.id", "is missing", "every stage has an id")
             elif child_id in self.keys or child_id in children:
-                self.carrier.note_fault(f"{at}.id", _("%(id)s is there twice", id=child_id))
+                self.import_notes.note_fault(f"{at}.id", _("%(id)s is there twice", id=child_id))
             else:
                 children.append(child_id)
         # Children stand within their stage, or it names stages of the list.
