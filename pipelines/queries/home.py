@@ -234,15 +234,15 @@ def _publication_events(
 def open_tasks_requested_by(
     user: User, projects: Iterable[Project], excluded_ids: Collection[int], now: datetime
 ) -> list[Task]:
-    """Return the open tasks that this person requested, each with `is_late`. `excluded_ids`: of tasks listed
-    elsewhere."""
+    """Return the open tasks that this person requested, each with `is_late`, one more than MAX_ROWS where there are
+    more. `excluded_ids`: of tasks listed elsewhere."""
     tasks = tasks_with_display_status(
         Task.objects.filter(project__in=list(projects), requester=user, ended_at__isnull=True)
     )
     rows = tasks.exclude(pk__in=excluded_ids).select_related("project__owner", "line").defer(*NOT_IN_A_STRIP)
     late = late_condition(Task.objects.filter(requester=user), now)
     is_late = Case(When(late, then=True), default=False, output_field=BooleanField())
-    return list(rows.annotate(is_late=is_late).order_by("-created_at")[:MAX_ROWS])
+    return list(rows.annotate(is_late=is_late).order_by("-created_at")[: MAX_ROWS + 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +257,8 @@ class TroubledPosition:
 def troubled_positions(
     projects: Iterable[Project], now: datetime, excluded_ids: Collection[int]
 ) -> list[TroubledPosition]:
-    """Return positions that are stuck, blocked, held or late, the longest first; a question is no trouble.
-    `excluded_ids`: of tasks listed elsewhere."""
+    """Return positions that are stuck, blocked, held or late, the longest first, one more than MAX_ROWS where there are
+    more; a question is no trouble. `excluded_ids`: of tasks listed elsewhere."""
     overdue_visits = GateVisit.objects.filter(
         overdue_condition(now), token=OuterRef("pk"), state=GateVisit.State.OPEN
     )
@@ -275,7 +275,7 @@ def troubled_positions(
     # Those stand in another panel of the same page
     rows = alive.exclude(task__in=excluded_ids).select_related("task__project__owner", "task__line")
     rows = rows.annotate(gate_due=Subquery(overdue_visits.order_by("due_at").values("due_at")[:1]))
-    tokens = list(rows.defer(*(f"task__{name}" for name in HEAVY)).order_by("changed_at")[:MAX_ROWS])
+    tokens = list(rows.defer(*(f"task__{name}" for name in HEAVY)).order_by("changed_at")[: MAX_ROWS + 1])
     words = last_words_by_token(tokens)
     return [
         TroubledPosition(

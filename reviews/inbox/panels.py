@@ -9,6 +9,7 @@ from datetime import datetime
 
 from pipelines.models import Task, User
 from pipelines.queries.home import (
+    MAX_ROWS,
     TroubledPosition,
     living_tokens_by_task,
     open_tasks_requested_by,
@@ -45,14 +46,17 @@ class RequestedRow:
 @dataclass(frozen=True, slots=True)
 class Panels:
     """`summary`: what there is of what needs the reader. `overdue`: how many of them are. `next_review`: the key of the
-    gate visit to begin with. `operable`: ids of projects whose tasks the reader moves."""
+    gate visit to begin with. `requested_count`, `troubled_count`: how many there are, `8+` beyond what is listed.
+    `operable`: ids of projects whose tasks the reader moves."""
 
     needs: Sequence[NeedRow]
     summary: str
     overdue: int
     next_review: str
     requested: Sequence[RequestedRow]
+    requested_count: str
     troubled: Sequence[TroubledPosition]
+    troubled_count: str
     operable: Collection[int]
 
 
@@ -67,15 +71,23 @@ def panels_of_home(
     following = next(
         (offered for offered in offered_items if offered.need.due_at and offered.need.due_at >= now), None
     )
+    requested = open_tasks_requested_by(user, viewer.visible_projects, listed, now)
+    troubled = troubled_positions(viewer.visible_projects, now, listed)
     return Panels(
         [_need_row(offered, late, following) for offered in offered_items[:FIRST]],
         _item_counts_text(offered_items),
         sum(offered.need.kind != "late" for offered in late),
         next((offered.need.key for offered in offered_items if offered.need.kind == "gate"), ""),
-        _requested_rows(open_tasks_requested_by(user, viewer.visible_projects, listed, now)),
-        troubled_positions(viewer.visible_projects, now, listed),
+        _requested_rows(requested[:MAX_ROWS]),
+        _count_text(requested),
+        troubled[:MAX_ROWS],
+        _count_text(troubled),
         {project.pk for project in viewer.operable_projects},
     )
+
+
+def _count_text(rows: Sequence[object]) -> str:
+    return f"{MAX_ROWS}+" if len(rows) > MAX_ROWS else str(len(rows))
 
 
 def _item_counts_text(offered_items: Sequence[OfferedItem]) -> str:

@@ -217,6 +217,17 @@ def test_a_task_that_needs_me_is_not_listed_again(world: World, signed_in: As) -
     assert 'id="requested"' not in theirs, "a viewer requests nothing"
 
 
+def test_a_panel_that_lists_eight_of_more_does_not_count_eight(world: World, signed_in: As) -> None:
+    version = world.line(key="many", policy={"on_failure": "stuck"}, stations=["fetch", "ship"])
+    for number in range(9):
+        world.report(world.start(version, by=world.operator, title=f"Stuck {number}"), {"result": "failure"})
+        world.start(version, by=world.operator, title=f"Queued {number}")
+    troubled = panel(people_of(world, world.viewer, signed_in), "troubled")
+    requested = panel(people_of(world, world.operator, signed_in), "requested")
+    assert ("8+" in troubled, troubled.count("<li class=")) == (True, 8)
+    assert ("8+" in requested, requested.count("<li>")) == (True, 8)
+
+
 def test_what_is_wrong_stands_in_its_row(world: World, signed_in: As) -> None:
     """To who can help and to who only looks: stuck and blocked, each with its cause, and blocked beside its line."""
     version = world.line(key="feed", policy={"on_failure": "stuck"}, stations=["fetch", "ship"])
