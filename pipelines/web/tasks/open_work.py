@@ -63,8 +63,10 @@ def open_work_page(request: SignedInRequest) -> HttpResponse:
         return urlencode({key: value for key, value in parameters.items() if value and key not in without})
 
     project = query_string("q", "show", "requester", "line", "view", "span")
+    again = is_fragment_request(request, "board")
     context |= {
         "view": view,
+        "again": again,
         "filters": filters,
         "chosen_line": line,
         "query": query_string(),
@@ -74,7 +76,7 @@ def open_work_page(request: SignedInRequest) -> HttpResponse:
         "card_pages": url_and_permissions_by_project(request, scope.projects),
         "more_at": f"{reverse('tasks-everywhere')}?{project}{'&' if project else ''}",
     }
-    if is_fragment_request(request, "board"):
+    if again:
         part = render_in_shell(request, "tasks/open_work.html#board", scope=scope, **context)
         return replace_url(part, request, context["query"])
     return render_in_shell(
