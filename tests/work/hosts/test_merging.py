@@ -348,7 +348,9 @@ def test_a_host_that_does_not_say_what_it_merged_delivered_nothing(
     [request] = hosted.requests
     hosted.one("1", None, None)
     hosted.landed(1, hosted.merge(hosted.origin.head(request["head"]["ref"]), "By hand", False))
-    request["head"]["sha"] = request["sha"] = ""
+    request["head"]["sha"] = ""
+    if "sha" in request:
+        request["sha"] = ""
     look_again(bench, task)
     assert "does not say what" in outcome_of(task, "merge")["summary"]
     assert Delivery.objects.get().landed_at is None

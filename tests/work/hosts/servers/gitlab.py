@@ -203,7 +203,9 @@ class GitLabServer(FakeHost):
             why = 'Reason(s): Status cannot transition via "enqueue"'
             return 400, {"message": f"Cannot transition status via :enqueue from :pending ({why})"}
         before.append(body)
-        return 201, body
+        # It is asked for a state, and tells a status
+        told = {name: value for name, value in body.items() if name in ("name", "target_url", "description")}
+        return 201, {**told, "sha": commit, "status": body["state"]}
 
     def hook(
         self, secret: str, said: Any, event: str = "Issue Hook", moment: datetime | None = None
