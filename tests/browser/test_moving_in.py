@@ -83,7 +83,7 @@ def signed_in_by(page: Page, link: str) -> None:
 def add_second_factor(page: Page) -> str:
     """Answers the key of the authenticator app."""
     personal(page)
-    page.get_by_role("link", name="Set up").click()
+    page.get_by_role("link", name="Second factor").click()
     page.get_by_role("link", name="Set up").click()
     confirm = page.get_by_role("heading", name="Confirm that it is you")
     key = page.locator("code").filter(has_text=re.compile("^[A-Z2-7]{16,}$"))

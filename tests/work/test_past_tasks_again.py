@@ -235,7 +235,9 @@ def test_what_cannot_be_evaluated_is_refused_with_its_reason(
     for user in (world.viewer, world.operator, world.reviewer, world.designer):
         refusal(Forbidden, user)
     assert "another station" in refusal(check="write")
-    assert "budget" in refusal(cost_limit=Decimal(0)) and "budget" in refusal(cost_limit=Decimal(10**6))
+    assert "cost limit" in refusal(cost_limit=Decimal(0)) and "cost limit" in refusal(
+        cost_limit=Decimal(10**6)
+    )
     assert "1 to 50" in refusal(last=0) and "1 to 50" in refusal(last=51)
     other = world.start(line.live, title="Never done")
     waiting = tickets()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from pipelines import engine
 from pipelines.formats.receipts import verified_landed_change
@@ -254,7 +255,7 @@ def test_a_host_that_is_away_for_a_moment_after_an_hour_is_looked_at_again(
 ) -> None:
     hosted.queues = True
     task = approved(world, bench)
-    later = SimpleNamespace(time=lambda: time.time() + 3600, monotonic=time.monotonic)
+    later = SimpleNamespace(time=lambda: timezone.now().timestamp() + 3600, monotonic=time.monotonic)
     monkeypatch.setattr(deliver, "time", later)
     hosted.busy = 1
     look_again(bench, task)
