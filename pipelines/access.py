@@ -320,7 +320,7 @@ def _tasks_by_number(project: Any, number: Any) -> QuerySet[Task]:
 
 
 @compiled(user=BigIntegerField())
-def user_with_lacks_factor(user: Any) -> QuerySet[User]:
+def user_with_lacks_factor_query(user: Any) -> QuerySet[User]:
     """Read who signed in. `lacks_factor`: whether they are in `memberships_lacking_required_factor`."""
     return User.objects.filter(pk=user).annotate(
         lacks_factor=Exists(_those_lacking_required_factor(Membership.objects.filter(user=OuterRef("pk"))))

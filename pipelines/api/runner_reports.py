@@ -16,7 +16,7 @@ from pipelines.models import ApiToken
 from pipelines.people import accounts
 from pipelines.work.runners import report_facts, reports
 from pipelines.work.runners.presence import runner_offer
-from pipelines.work.runners.report_facts import Reporter, ReportFacts
+from pipelines.work.runners.report_facts import ReportingRunner, ReportingRunnerFacts
 from pipelines.work.runners.reports import RunnerReport
 from pipelines.work.transport.protocol import ReportAnswer
 
@@ -90,17 +90,23 @@ def check_and_deliver_calls(project: int, calls: Sequence[ReportCall]) -> list[A
 
 def _facts_for_each_call(
     project: int, calls: Sequence[ReportCall], tokens: Mapping[str, ApiToken]
-) -> list[ReportFacts | None]:
+) -> list[ReportingRunnerFacts | None]:
     """Return what each call is judged by; None for one whose token is not in force, or whose runner is not
     known."""
     reporters = {
-        at: Reporter(tokens[call.secret], call.runner, {report.job for report in call.reports})
+        at: ReportingRunner(tokens[call.secret], call.runner, {report.job for report in call.reports})
         for at, call in enumerate(calls)
         # The remembered project only says who goes together: what a token opens, its own row says
         if call.secret in tokens and tokens[call.secret].project_id == project and call.fault is None
     }
     reported_by_call = (
-        dict(zip(reporters, report_facts.read_report_facts(project, list(reporters.values())), strict=True))
+        dict(
+            zip(
+                reporters,
+                report_facts.read_facts_of_reporting_runners(project, list(reporters.values())),
+                strict=True,
+            )
+        )
         if reporters
         else {}
     )
@@ -108,7 +114,7 @@ def _facts_for_each_call(
 
 
 def _checked_reports(
-    call: ReportCall, facts: ReportFacts | None, token: ApiToken | None
+    call: ReportCall, facts: ReportingRunnerFacts | None, token: ApiToken | None
 ) -> list[RunnerReport | ReportAnswer] | Refusal:
     # Before all else: without a token in force nobody is told what is wrong with a call.
     if token is None:

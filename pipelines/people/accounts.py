@@ -98,7 +98,7 @@ class Backend(ModelBackend):
     """Signing in by user name and password; who has, comes with what each page asks of them, by one statement."""
 
     def get_user(self, user_id: Any) -> User | None:
-        user = access.user_with_lacks_factor.first(user=user_id)
+        user = access.user_with_lacks_factor_query.first(user=user_id)
         return user if user and self.user_can_authenticate(user) else None
 
 

@@ -77,7 +77,7 @@ class RunnerRow:
         """“Claude Code 2.1.330 (signed in)”, by name."""
         agents = self.worker.agents if self.worker else {}
         labels = {
-            key: " ".join(filter(None, (_agent_name(key), _version_number(agent))))
+            key: " ".join(filter(None, (_agent_name(key), _reported_version_number(agent))))
             for key, agent in agents.items()
         }
         ready = {need.partition(":")[2] for need in self._offers if need.startswith(f"{SIGNED_IN}:")}
@@ -177,7 +177,7 @@ def _agent_name(key: str) -> str:
     return preset.name if preset else key
 
 
-def _version_number(agent: dict[str, object]) -> str:
+def _reported_version_number(agent: dict[str, object]) -> str:
     """The version alone, of “2.1.330 (Claude Code)” or “codex-cli 0.169.0”."""
     version = str(agent.get("version") or "")
     return next((word for word in version.split() if word[:1].isdigit()), "")

@@ -40,10 +40,10 @@ def end_snooze(visit: GateVisit, user: User) -> None:
 
 def snooze_end_if_snoozed_now(visit: GateVisit, user: User) -> datetime | None:
     """Return when this person sees the visit again, if not now."""
-    return _snoozed_until.first(visit=visit.pk, user=user.pk)
+    return _snooze_end_query.first(visit=visit.pk, user=user.pk)
 
 
 @compiled(visit=UUIDField(), user=BigIntegerField())
-def _snoozed_until(visit: Any, user: Any) -> QuerySet[ReviewSnooze, datetime]:
+def _snooze_end_query(visit: Any, user: Any) -> QuerySet[ReviewSnooze, datetime]:
     snoozed = ReviewSnooze.objects.filter(visit=visit, user=user, until__gt=Now())
     return snoozed.values_list("until", flat=True)

@@ -54,7 +54,7 @@ def draw_choices_with_consequence_or_none(
         if (ending := _drawn_ending_without_rule_or_none(visit, option.answer, rule_id))
     ]
     choices = [
-        DrawnChoice(option, _drawing_marks_json(line, visit, option.answer, rule_id)) for option in known
+        DrawnChoice(option, _drawing_marks_json_text(line, visit, option.answer, rule_id)) for option in known
     ]
     return DrawnChoices(drawing_of_version(pinned, visit.task.project_id, endings), choices)
 
@@ -68,7 +68,9 @@ def _drawn_ending_without_rule_or_none(
     return DrawnEnding(visit.asked_by.station, rule_id, answer["end"])
 
 
-def _drawing_marks_json(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> str:
+def _drawing_marks_json_text(
+    line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any], rule_id: str
+) -> str:
     station = visit.asked_by.station
     path = TaskPath()
     path.ways.clear()

@@ -154,7 +154,7 @@ class ReviewChanges:
     @cached_property
     def _last_visit_sent_back_or_none(self) -> GateVisit | None:
         visit = self.visit
-        return _last_visit_sent_back.first(
+        return _last_visit_sent_back_query.first(
             task=visit.task_id, gate=visit.gate, until=visit.opened_at, but=visit.pk
         )
 
@@ -168,6 +168,6 @@ def _return_words(earlier: GateVisit, reader: User) -> str:
 
 
 @compiled(task=BigIntegerField(), gate=CharField(), until=DateTimeField(), but=UUIDField())
-def _last_visit_sent_back(task: Any, gate: Any, until: Any, but: Any) -> QuerySet[GateVisit]:
+def _last_visit_sent_back_query(task: Any, gate: Any, until: Any, but: Any) -> QuerySet[GateVisit]:
     decided = GateVisit.objects.filter(task=task, gate=gate, state=GateVisit.State.DECIDED, word__in=RETURNS)
     return decided.filter(decided_at__lte=until).exclude(pk=but).order_by("-decided_at")[:1]

@@ -260,7 +260,7 @@ class ReviewEvidence(ToolReports):
         # A list in which nothing could be checked would only repeat the summary
         if not any(claim.kind != OTHER for claim in made):
             return []
-        checked_claims = check_claims(made, self._work_observed_with(job))
+        checked_claims = check_claims(made, self._work_observed_by_job_and_later_tests(job))
         return [
             ClaimView(
                 checked_claim,
@@ -301,7 +301,7 @@ class ReviewEvidence(ToolReports):
         ]
         return PageSlice(rows, len(rest))
 
-    def _work_observed_with(self, job: Job | None) -> ObservedWork:
+    def _work_observed_by_job_and_later_tests(self, job: Job | None) -> ObservedWork:
         run = facts_by_group(job).get("commands", {}).get("run") if job else None
         # Tests that ran before the work says nothing about it.
         ended = job.ended_at if job else None

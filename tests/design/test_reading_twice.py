@@ -177,7 +177,7 @@ def rules(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any], 
 
 def typed_into(field: FormField, fragment: Any) -> Iterator[Sequence[str]]:
     """As a person can: what a control does not offer nobody chooses, and nobody types what is shown already."""
-    shown = field.control_values_with_any_replaced(fragment)
+    shown = field.control_values_for_fragment(fragment)
     if isinstance(field, SeveralField):
         values = [value for value, _words in field.options]
         found = [values, values[:1], values[1:], []]

@@ -101,7 +101,7 @@ def test_every_field_typed_again_as_it_is_shown_means_the_same_line(world: World
         for what, own, fragment, put in parts(each):
             setting = FormSetting(world.project, outline(each), own)
             for field in all_fields(what, fragment, setting):
-                typed = {field.name: field.control_values_with_any_replaced(fragment)}
+                typed = {field.name: field.control_values_for_fragment(fragment)}
                 found = answer_form(
                     FORMS[what], FormRequest(fragment=fragment, own=own, typed=typed), setting
                 )
@@ -115,10 +115,7 @@ def test_every_place_of_a_document_is_in_some_field(world: World) -> None:
     for what, own, fragment, _put in parts(EVERYTHING):
         setting = FormSetting(world.project, outline(EVERYTHING), own)
         shown = json.dumps(
-            [
-                field.control_values_with_any_replaced(fragment)
-                for field in all_fields(what, fragment, setting)
-            ]
+            [field.control_values_for_fragment(fragment) for field in all_fields(what, fragment, setting)]
         )
         for leaf in leaves(fragment):
             if not (what == "station" and leaf == fragment.get("name")):

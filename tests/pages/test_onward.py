@@ -14,7 +14,7 @@ from pipelines.queries.task_view import TaskView
 from pipelines.routing.document.line import read_line
 from pipelines.web.editor.findings import draft_findings
 from pipelines.web.lines.drawing import canvas_details, picture_of
-from pipelines.web.tasks.task_path import policy_endings, task_path_json
+from pipelines.web.tasks.task_path import policy_endings, task_path_json_text
 from reviews.decision import choice_paths
 from reviews.decision.consequences import offered_votes_within_allowed_rounds
 from tests.factories import World, document, station
@@ -78,7 +78,7 @@ def test_pages_say_it_in_words_and_in_the_list_for_who_has_no_script(world: Worl
 
 def path(task: Task) -> dict[str, str]:
     view = TaskView(Task.objects.get(pk=task.pk), timezone.now())
-    ways = json.loads(task_path_json(view, policy_endings(view)))["ways"]
+    ways = json.loads(task_path_json_text(view, policy_endings(view)))["ways"]
     return {way: state for way, state in ways.items() if way.startswith("build")}
 
 

@@ -19,7 +19,7 @@ from pipelines.routing.document.line import read_line
 from pipelines.web.editor.findings import draft_findings
 from pipelines.web.lines.change_groups import merged_canvas_data
 from pipelines.web.lines.drawing import STOPPED, canvas_details, picture_of
-from pipelines.web.tasks.task_path import policy_endings, task_path_json
+from pipelines.web.tasks.task_path import policy_endings, task_path_json_text
 from reviews.decision import choice_paths
 from reviews.decision.consequences import offered_votes_within_allowed_rounds
 from tests.factories import World, document, station
@@ -72,7 +72,7 @@ def test_the_list_for_who_has_no_script_says_it(world: World, signed_in: As) -> 
 
 def path(task: Task) -> dict[str, str]:
     view = TaskView(Task.objects.get(pk=task.pk), timezone.now())
-    return dict(json.loads(task_path_json(view, policy_endings(view)))["ways"])
+    return dict(json.loads(task_path_json_text(view, policy_endings(view)))["ways"])
 
 
 def test_a_task_that_was_rejected_lights_it_up_and_no_other_does(world: World) -> None:

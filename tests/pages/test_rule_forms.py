@@ -133,7 +133,7 @@ def test_a_form_that_is_looked_at_changes_nothing(when: Any) -> None:
 def every_field(found: FormAnswer) -> dict[str, list[str]]:
     items = [item for section in found.sections for item in section.fields]
     return {
-        field.name: field.control_values_with_any_replaced(found.fragment)
+        field.name: field.control_values_for_fragment(found.fragment)
         for field in flat_fields(items, found.fragment)
     }
 

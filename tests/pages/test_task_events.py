@@ -12,7 +12,7 @@ from pipelines.engine.commands.event_export import export_task
 from pipelines.models import Event
 from pipelines.queries import task_view as queries
 from pipelines.web.tasks import task_tabs as views
-from pipelines.web.tasks.task_path import task_path_json
+from pipelines.web.tasks.task_path import task_path_json_text
 from pipelines.work.scheduler import timers
 from tests.engine.test_timers import gated, pass_time
 from tests.factories import World, station
@@ -67,13 +67,13 @@ def test_a_task_that_was_sent_back_shows_that_it_was_at_the_gate(world: World) -
     world.report(task)
     world.vote(task, "rework", reason="Once more.")
     task.refresh_from_db()
-    path = json.loads(task_path_json(queries.TaskView(task, timezone.now()), ()))
+    path = json.loads(task_path_json_text(queries.TaskView(task, timezone.now()), ()))
     assert (path["ways"]["done"], path["ways"]["again"]) == ("waits", "taken")
     assert path["gates"]["done"]["words"].startswith("sent back after ")
     world.report(task)
     world.vote(task)
     task.refresh_from_db()
-    path = json.loads(task_path_json(queries.TaskView(task, timezone.now()), ()))
+    path = json.loads(task_path_json_text(queries.TaskView(task, timezone.now()), ()))
     assert path["ways"]["done"] == "taken" and "sent back" not in path["gates"]["done"]["words"]
 
 

@@ -23,7 +23,7 @@ from pipelines.models import GateVisit, Job, Task, Token, User, Word
 from pipelines.queries.observed_facts import latest_fact_rows
 from pipelines.queries.task_view import TaskView
 from pipelines.web.tasks.task_moment import moment_numbers, view_at
-from pipelines.web.tasks.task_path import policy_endings, task_path_json
+from pipelines.web.tasks.task_path import policy_endings, task_path_json_text
 from pipelines.web.tasks.task_tabs import output_entries
 from pipelines.work.scheduler import timers
 from tests.browser.looking import look
@@ -61,7 +61,7 @@ def picture(view: TaskView) -> dict[str, Any]:
     return {
         "row": stored_row_of_task(view.task, view.tokens),
         "status": view.task.display_status,
-        "path": json.loads(task_path_json(view, policy_endings(view))),
+        "path": json.loads(task_path_json_text(view, policy_endings(view))),
         "facts": latest_fact_rows(view.line, view.jobs),
         "outputs": [(entry.station, entry.text, entry.job.visit) for entry in output_entries(view)],
         "jobs": [(job.pk, job.state, job.attempt, job.started_at, job.result) for job in view.jobs],

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.work.handlers.judge import judged_answer
+from pipelines.work.handlers.judge import ask_judge_model
 from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
 from pipelines.work.spec.handler_io import Outcome
 from tests.outgoing.servers import Answers, Asked, Server, say, serving
@@ -36,7 +36,7 @@ def saying(body: bytes, status: int = 200) -> Answers:
 def asked(server: Server, **more: Any) -> Outcome:
     given: dict[str, Any] = {"model": "judge", "key": KEY, "seconds": 2.0, "retries": 0}
     endpoint = Endpoint(f"{server.url}/v1", **(given | more))
-    return asyncio.run(judged_answer("Is it good?", OUTCOME, Outgoing(endpoint=endpoint)))
+    return asyncio.run(ask_judge_model("Is it good?", OUTCOME, Outgoing(endpoint=endpoint)))
 
 
 @pytest.mark.parametrize("word", ["yes", "no"])
@@ -111,4 +111,4 @@ def test_a_busy_model_is_asked_again() -> None:
 
 
 def test_A26_without_an_endpoint_nobody_has_answered() -> None:
-    assert asyncio.run(judged_answer("Is it good?", OUTCOME, Outgoing()))["failure_type"] == "no_answer"
+    assert asyncio.run(ask_judge_model("Is it good?", OUTCOME, Outgoing()))["failure_type"] == "no_answer"

@@ -60,7 +60,7 @@ def submit(
     problems = (
         unread
         + _task_field_problems(title, description, priority, labels, due)
-        + _not_ended_task_problems(version, follows)
+        + _followed_task_problems(version, follows)
     )
     try:
         of = version.line.project
@@ -183,14 +183,14 @@ def _task_field_problems(
     return [Problem(path, message, hint) for path, fine, message, hint in checks if not fine]
 
 
-def _not_ended_task_problems(version: LineVersion, follows: Task | None) -> list[Problem]:
+def _followed_task_problems(version: LineVersion, followed: Task | None) -> list[Problem]:
     """Only an ended task can be followed up. Ends are final, so this stays true."""
-    if follows is None:
+    if followed is None:
         return []
-    if follows.project_id != version.line.project_id:
+    if followed.project_id != version.line.project_id:
         return [Problem("follows", "is a task of another project")]
-    if follows.status not in ENDED:
-        message = f"{follows.name} has not ended yet"
+    if followed.status not in ENDED:
+        message = f"{followed.name} has not ended yet"
         return [
             Problem(
                 "follows",

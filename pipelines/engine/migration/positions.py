@@ -42,7 +42,7 @@ class MigrationStep:
 
     def __post_init__(self) -> None:
         self.job, self.decision = (
-            self.this.ground.open_job_or_job_token_rests_by(self.token),
+            self.this.ground.open_or_decided_job_of_token_or_none(self.token),
             self.this.ground.decision_token_rests_on_or_none(self.token),
         )
         self.judge = self.this.ground.judge_version_id_of(self.token)

@@ -127,7 +127,7 @@ class MigrationSnapshot:
         """Return the decision by which the token rests; None while it has a job to do."""
         return None if token.pk in self.open else self.decisions.get(token.wait.get("decision", ""))
 
-    def open_job_or_job_token_rests_by(self, token: Token) -> Job | None:
+    def open_or_decided_job_of_token_or_none(self, token: Token) -> Job | None:
         """The open one, or that whose outcome it rests by."""
         decision = self.decision_token_rests_on_or_none(token)
         return self.open.get(token.pk) or (self.jobs.get(decision.job_id) if decision else None)
@@ -140,7 +140,7 @@ class MigrationSnapshot:
 
     def migrating_position(self, token: Token, to: int | None, counts: Counts) -> MigratingPosition:
         job, decision, judge = (
-            self.open_job_or_job_token_rests_by(token),
+            self.open_or_decided_job_of_token_or_none(token),
             self.decision_token_rests_on_or_none(token),
             self.judge_version_id_of(token),
         )
@@ -215,7 +215,7 @@ class MigrationSnapshot:
     ) -> MigrationEffect:
         """Return the effect, changed to a hold if people rejected the same before (law §6): they are not asked
         again."""
-        answer, job = effect.decision, self.open_job_or_job_token_rests_by(token)
+        answer, job = effect.decision, self.open_or_decided_job_of_token_or_none(token)
         # Nearly no task has a rejection, and then no evidence is read
         if token.task_id not in self._rejecting or not effect.gates or job is None:
             return effect
@@ -229,7 +229,7 @@ class MigrationSnapshot:
     def _decision_subject(
         self, token: Token, effect: MigrationEffect, line: ParsedLine, origin: str = ""
     ) -> DecisionSubject:
-        job = self.open_job_or_job_token_rests_by(token)
+        job = self.open_or_decided_job_of_token_or_none(token)
         assert job is not None
         outcome = judge_outcome(line, line.station(effect.station), read_outcome(job.outcome)).outcome
         return DecisionSubject(line, effect.station, origin or token.origin, outcome)
@@ -243,7 +243,7 @@ class MigrationSnapshot:
         answer = effect.decision
         if answer is None or effect.gates:
             return {}
-        job = self.open_job_or_job_token_rests_by(token)
+        job = self.open_or_decided_job_of_token_or_none(token)
         read = migration_impact.compose_mappings(job.mapping if job else {}, mapping)
         about = self._decision_subject(
             token, effect, line, migration_impact.mapped_station_key_or_none(line, read, token.origin) or ""
@@ -281,7 +281,7 @@ class MigrationSnapshot:
         self, token: Token, mapping: Mapping[str, str], effect: MigrationEffect
     ) -> bool:
         if effect.how == "keep":
-            job = self.open_job_or_job_token_rests_by(token)
+            job = self.open_or_decided_job_of_token_or_none(token)
             return job is not None and migration_impact.compose_mappings(job.mapping, mapping) == job.mapping
         return effect.how in ("there", "still") and effect.station == token.station
 

@@ -231,7 +231,7 @@ class PositionUndo:
             changed = self._pin_job_to_former_version_and_tell_if_changed(self.job) or changed
         elif self.how in ("keep", "there"):
             self._set_job_mapping(
-                self.this.ground.open_job_or_job_token_rests_by(self.token), self.before["mapping"]
+                self.this.ground.open_or_decided_job_of_token_or_none(self.token), self.before["mapping"]
             )
         if changed:
             self.this.batch.mark_token_changed(self.token)

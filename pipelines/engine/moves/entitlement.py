@@ -163,7 +163,7 @@ def entitled_person_or_none(project_id: int, user: User) -> EntitledPerson | Non
 
 def entitled_person_query(project_id: int, user: User) -> BoundQuery[Any]:
     """Return the query whose rows `person_from_rows_or_none` reads, for callers that send it together with others."""
-    return _membership_in_project.bind(user=user.pk, project=project_id)
+    return _membership_in_project_query.bind(user=user.pk, project=project_id)
 
 
 def person_from_rows_or_none(user: User, memberships: Iterable[Any]) -> EntitledPerson | None:
@@ -190,7 +190,7 @@ Own: TypeAlias = tuple[int, str, list[str], list[str], bool, bool, list[str]]
 
 
 @server_prepared(user=BigIntegerField(), project=BigIntegerField())
-def _membership_in_project(user: Any, project: Any) -> QuerySet[Membership, Own]:
+def _membership_in_project_query(user: Any, project: Any) -> QuerySet[Membership, Own]:
     return _membership_rows_of_user(user).filter(project=project)
 
 

@@ -164,9 +164,9 @@ def _read_job_results(job: Job) -> _JobResults:
     found, [(log,)], decided, reported, answered = ask_together(
         _artifact_rows.bind(job=job.pk),
         BoundQuery(LOG_DIGEST, [job.pk, job.attempt]),
-        _any_decided_visit.bind(task=job.task_id),
-        producers.token_and_person_of_manual_reports.bind(task=job.task_id),
-        producers.query_token_and_answering_person.bind(task=job.task_id),
+        _any_decided_visit_id_query.bind(task=job.task_id),
+        producers.token_and_reporting_person_query.bind(task=job.task_id),
+        producers.token_and_answering_person_query.bind(task=job.task_id),
     )
     artifacts = [{"name": name, "digest": digest, "size": size} for name, digest, size in found]
     return _JobResults(job, artifacts, log or "", bool(decided), [*reported, *answered])
@@ -250,7 +250,7 @@ def _last_rejection_of_same_contents_or_none(
 
 
 @server_prepared(task=BigIntegerField())
-def _any_decided_visit(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
+def _any_decided_visit_id_query(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
     """Return one decided visit of the task at any gate, if there is one."""
     decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED)
     # Most tasks have none, and then no evidence has to be read

@@ -20,12 +20,12 @@ HandRow = tuple[int, str]
 
 
 @server_prepared(task=BigIntegerField())
-def token_and_person_of_manual_reports(task: Any) -> QuerySet[Job, HandRow]:
+def token_and_reporting_person_query(task: Any) -> QuerySet[Job, HandRow]:
     return _token_and_reporting_person_rows(Job.objects.filter(task=task))
 
 
 @server_prepared(task=BigIntegerField())
-def query_token_and_answering_person(task: Any) -> QuerySet[Event, HandRow]:
+def token_and_answering_person_query(task: Any) -> QuerySet[Event, HandRow]:
     return _token_and_answering_person_rows(Event.objects.filter(task=task))
 
 

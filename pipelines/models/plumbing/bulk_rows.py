@@ -116,7 +116,7 @@ def update_rows(rows: Sequence[models.Model], names: Iterable[str]) -> None:
 def update_statement(rows: Sequence[models.Model], names: tuple[str, ...]) -> Statement:
     model = type(rows[0])
     text, columns = _update_sql_and_columns(model, names)
-    return Statement(text, [_rows_json(rows, columns)], len(rows), f"rows of {model.__name__}")
+    return Statement(text, [_rows_as_json_text(rows, columns)], len(rows), f"rows of {model.__name__}")
 
 
 def insert_statement(rows: Sequence[models.Model]) -> Statement:
@@ -125,7 +125,7 @@ def insert_statement(rows: Sequence[models.Model]) -> Statement:
     text, columns = _insert_sql_and_columns(model)
     for row in rows:
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
-    return Statement(text, [_rows_json(rows, columns)], len(rows), f"rows of {model.__name__}")
+    return Statement(text, [_rows_as_json_text(rows, columns)], len(rows), f"rows of {model.__name__}")
 
 
 def insert_rows(rows: Sequence[models.Model], *, unless_there: bool = False) -> None:
@@ -137,11 +137,13 @@ def insert_rows(rows: Sequence[models.Model], *, unless_there: bool = False) -> 
     text, columns = _insert_sql_and_columns(model, but_key=True)
     if unless_there:
         # No key comes back for what is left out, so that none can be told from another
-        execute_all_and_fetch([Statement(f"{text} ON CONFLICT DO NOTHING", [_rows_json(rows, columns)])])
+        execute_all_and_fetch(
+            [Statement(f"{text} ON CONFLICT DO NOTHING", [_rows_as_json_text(rows, columns)])]
+        )
         return
     text = f"{text} RETURNING {model._meta.pk.column}"
     [keys] = execute_all_and_fetch(
-        [Statement(text, [_rows_json(rows, columns)], len(rows), f"rows of {model.__name__}")]
+        [Statement(text, [_rows_as_json_text(rows, columns)], len(rows), f"rows of {model.__name__}")]
     )
     for row, (key,) in zip(rows, keys, strict=True):
         row.pk = key
@@ -185,7 +187,7 @@ def _row_set_text(model: type[models.Model]) -> str:
     return f"json_populate_recordset(NULL::{_quoted_table(model)}, %s::json) v"
 
 
-def _rows_json(rows: Sequence[models.Model], columns: Columns) -> str:
+def _rows_as_json_text(rows: Sequence[models.Model], columns: Columns) -> str:
     records = [{name: row.__dict__[name] for name in columns} for row in rows]
     try:
         return orjson.dumps(records).decode()

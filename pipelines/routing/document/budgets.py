@@ -101,7 +101,7 @@ class CountedTexts(Texts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EdgeTexts(CountedTexts):
+class FromToEdgeTexts(CountedTexts):
     """Edges, each written as from->to."""
 
     def check_member(self, member: str, index: int, reader: Reader, key: str, context: ReadContext) -> None:
@@ -171,7 +171,7 @@ class Budget:
     rules: tuple[str, ...] = declared_field(
         CountedTexts(part="rules", what="rule", label="Rules, by their ids")
     )
-    edges: tuple[str, ...] = declared_field(EdgeTexts(label="Paths, each as from->to"))
+    edges: tuple[str, ...] = declared_field(FromToEdgeTexts(label="Paths, each as from->to"))
     stations: tuple[str, ...] = declared_field(
         CountedTexts(part="stations", what="station", label="Stations, by their keys")
     )

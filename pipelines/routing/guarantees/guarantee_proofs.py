@@ -121,14 +121,14 @@ class _GuaranteeProver:
 
     def is_proved(self, guarantee: Guarantee) -> bool:
         try:
-            return self._proved_and_why(guarantee)[0]
+            return self._is_guarantee_proved_and_why(guarantee)[0]
         except TooManyRoutes:
             return False
 
     def answer(self, guarantee: Guarantee) -> GuaranteeAnswer:
         sentence = line_guarantee_sentence(self._line, guarantee)
         try:
-            proved, why = self._proved_and_why(guarantee)
+            proved, why = self._is_guarantee_proved_and_why(guarantee)
         except TooManyRoutes:
             most = _(
                 "the gates of a station can be gone through in more than %(n)s ways", n=f"{MOST_ROUTES:,}"
@@ -181,7 +181,7 @@ class _GuaranteeProver:
 
         return steps_to_one_visit_too_many
 
-    def _proved_and_why(self, guarantee: Guarantee) -> tuple[bool, str]:
+    def _is_guarantee_proved_and_why(self, guarantee: Guarantee) -> tuple[bool, str]:
         """Return whether the guarantee is proved, and the basis of the proof or the obstacle."""
         if guarantee.never is not None:
             mark = mark_of_guarantee(self._line, guarantee)
@@ -193,8 +193,8 @@ class _GuaranteeProver:
         if guarantee.at_most is not None:
             return self._is_visit_limit_proved_and_why(guarantee.at_most.visit, guarantee.at_most.times)
         if guarantee.ends_within is not None:
-            return self._moves_proved_and_why(guarantee.ends_within)
-        return self._cost_proved_and_why(Decimal(guarantee.cost_at_most or 0))
+            return self._is_move_limit_proved_and_why(guarantee.ends_within)
+        return self._is_cost_limit_proved_and_why(Decimal(guarantee.cost_at_most or 0))
 
     def _do_limits_protect(self, mark: Mark) -> bool:
         """Tell if limits keep every token from what the mark guards."""
@@ -224,9 +224,9 @@ class _GuaranteeProver:
             return False, why
         return self._is_visit_limit_proved_by_walk_and_why(times, station, why)
 
-    def _moves_proved_and_why(self, moves: int) -> tuple[bool, str]:
+    def _is_move_limit_proved_and_why(self, max_moves: int) -> tuple[bool, str]:
         why = "a path may be longer"
-        return self._is_visit_limit_proved_by_walk_and_why(moves, "", why)
+        return self._is_visit_limit_proved_by_walk_and_why(max_moves, "", why)
 
     def _is_visit_limit_proved_by_walk_and_why(self, most: int, station: str, why: str) -> tuple[bool, str]:
         try:
@@ -236,7 +236,7 @@ class _GuaranteeProver:
             places = f"{MOST_PLACES:,}"
             return False, _("more than %(places)s combinations of limits are possible", places=places)
 
-    def _cost_proved_and_why(self, amount: Decimal) -> tuple[bool, str]:
+    def _is_cost_limit_proved_and_why(self, amount: Decimal) -> tuple[bool, str]:
         bound = cost_bound_or_none(
             self._subject, {key: most for key, most in self._counts.max_entries.items() if most}
         )
@@ -302,7 +302,7 @@ def walk_in_words(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
     """“Build (rule 1 of Build with n = 5) → Review (blocked) → Merge”."""
     if not steps:
         return "a task begins there"
-    places = list(_places_with_remarks(line, steps))
+    places = list(_walked_places_with_remarks(line, steps))
     if len(places) > MOST:
         places = [*places[: MOST // 2], "…", *places[-MOST // 2 :]]
     return _("%(path)s", path=joined_wording(places, " → "))
@@ -314,7 +314,7 @@ def walk_moves(line: ParsedLine, steps: Sequence[ScenarioStep]) -> tuple[DrawnMo
     return tuple(dict.fromkeys(moves_and_finishes(line, result.steps)))
 
 
-def _places_with_remarks(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[object]:
+def _walked_places_with_remarks(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[object]:
     result = run_scenario_until_refused(line, ScenarioScript("walk", "walk", tuple(steps)))
     remark: list[object] = []
     at: object = place_name_for_sentence(line, line.start)

@@ -47,7 +47,7 @@ from pipelines.web.shell.page import (
 )
 from pipelines.web.shell.repeated_requests import new_form_key
 from pipelines.web.tasks.task import delivery_receipts
-from pipelines.web.tasks.task_path import policy_endings, task_path_json
+from pipelines.web.tasks.task_path import policy_endings, task_path_json_text
 
 # The first task of a newcomer, on Home: its line drawn, one button, and then the task as it moves on that
 # drawing.
@@ -116,7 +116,7 @@ def first_task(line: Line, user: User) -> FirstTask:
         others,
         task,
         view,
-        task_path_json(view, endings),
+        task_path_json_text(view, endings),
         tuple(delivery_receipts(task, view.line)),
         tuple(last.values()),
     )

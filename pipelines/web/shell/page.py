@@ -149,14 +149,16 @@ def _object_required(
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @project_required(action)
         @wraps(view)
-        def view_after_access_check(request: HttpRequest, project: Project, **rest: Any) -> HttpResponse:
+        def view_of_object_or_redirect_if_purged(
+            request: HttpRequest, project: Project, **rest: Any
+        ) -> HttpResponse:
             target = find(project, rest)
             if not shows_purged and target.is_purged:
                 page = reverse("task", args=[project.owner.key, project.key, target.name])
                 return HttpResponseClientRedirect(page) if is_htmx_request(request) else redirect(page)
             return view(request, target, **rest)
 
-        return view_after_access_check
+        return view_of_object_or_redirect_if_purged
 
     return decorate
 

@@ -29,8 +29,8 @@ from pipelines.web.shell.page import (
     replace_url,
     show_line,
 )
-from pipelines.web.tasks.live_graph import live_path_json
-from pipelines.web.tasks.shown_cards import requested_rows, shown_cards_context
+from pipelines.web.tasks.live_graph import live_path_json_text
+from pipelines.web.tasks.shown_cards import already_shown_cards_context, requested_row_counts_by_column
 
 SHOWS = ("running", "queued", "waiting", "review", "input", "blocked", "held", "stuck", "late")
 
@@ -87,7 +87,7 @@ def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
         timelines = line_timelines(line, filters, now, request.user.pk, SPANS.get(span))
         line_board = timelines.board
     else:
-        line_board = board_of(line, filters, now, request.user.pk, requested_rows(request))
+        line_board = board_of(line, filters, now, request.user.pk, requested_row_counts_by_column(request))
     if view != "board":
         parameters["view"] = view
     if view == "timeline" and span:
@@ -100,7 +100,7 @@ def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
         "filters": filters,
         "board": line_board,
         "drawing": None,
-        **shown_cards_context(request),
+        **already_shown_cards_context(request),
         "card_pages": url_and_permissions_by_project(request, [line.project]),
         "more_at": reverse("line-tasks", args=[line.project.owner.key, line.project.key, line.key]) + "?",
         "query": urlencode(parameters),
@@ -125,7 +125,7 @@ def board_page(request: SignedInRequest, line: Line) -> HttpResponse:
     context["bulk_stations"] = context["pausable"][1:]
     context["bulk_line"] = f"{line.project}/{line.key}"
     if graph and line.live:
-        context["told"] = live_path_json(
+        context["told"] = live_path_json_text(
             versions.parsed_line_by_version_id(line.live_id), line_board, now, paused_stations(pauses)
         )
         context["drawing"] = None if again else drawing_of_version(line.live, line.project_id)

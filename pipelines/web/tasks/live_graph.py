@@ -20,7 +20,7 @@ STATES = ("active", "attention", "danger")
 """By the worst of what stands at a place."""
 
 
-def live_path_json(line: ParsedLine, board: Board, now: datetime, paused: Collection[str]) -> str:
+def live_path_json_text(line: ParsedLine, board: Board, now: datetime, paused: Collection[str]) -> str:
     """Return the path for the script as the page passes it: marks of the columns that the drawing has a place
     for, and of ends. `paused`: keys of stations."""
     path = TaskPath(ways={})

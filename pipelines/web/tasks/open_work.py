@@ -30,7 +30,7 @@ from pipelines.web.tasks.board import (
     timeline_context,
     url_and_permissions_by_project,
 )
-from pipelines.web.tasks.shown_cards import requested_rows, shown_cards_context
+from pipelines.web.tasks.shown_cards import already_shown_cards_context, requested_row_counts_by_column
 
 
 @sign_in_required
@@ -41,7 +41,7 @@ def open_work_page(request: SignedInRequest) -> HttpResponse:
     line = find_option(request.GET.get("line", ""), lines, scope.projects)
     view = view if (view := request.GET.get("view", "")) in ("lines", "timeline") else "board"
     span = requested_span(request)
-    context: dict[str, Any] = {"rows": (), **shown_cards_context(request)}
+    context: dict[str, Any] = {"rows": (), **already_shown_cards_context(request)}
     read = scope.projects, line, filters, now, request.user.pk
     if view == "lines":
         context["board"], context["rows"] = queries.board_and_line_work(*read)
@@ -50,7 +50,7 @@ def open_work_page(request: SignedInRequest) -> HttpResponse:
         timelines = open_timelines(*read, SPANS.get(span))
         context |= timeline_context(timelines, span) | {"board": timelines.board}
     else:
-        context["board"] = queries.board_by_state(*read, requested_rows(request))
+        context["board"] = queries.board_by_state(*read, requested_row_counts_by_column(request))
     parameters = {
         "project": scope.project_key,
         "line": line,

@@ -15,7 +15,7 @@ MOST_COLUMNS = 200
 HEADER = "Gateline-Cards"
 
 
-def requested_rows(request: HttpRequest) -> dict[str, int]:
+def requested_row_counts_by_column(request: HttpRequest) -> dict[str, int]:
     """Return how many cards the page asks for of its scrolled columns: `rows=60:station:build`."""
     rows: dict[str, int] = {}
     for text in request.GET.getlist("rows")[:MOST_COLUMNS]:
@@ -26,7 +26,7 @@ def requested_rows(request: HttpRequest) -> dict[str, int]:
     return rows
 
 
-def shown_cards_context(request: HttpRequest) -> Mapping[str, Any]:
+def already_shown_cards_context(request: HttpRequest) -> Mapping[str, Any]:
     """Return what the cards of a board need to know of the page (pipelines/templatetags/task_cards.py)."""
     # In a header, and not in the address: a scrolled board names hundreds
     header = request.headers.get(HEADER, "")

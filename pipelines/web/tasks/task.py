@@ -57,7 +57,7 @@ from pipelines.web.tasks.escalation_cards import (
 from pipelines.web.tasks.start import StartField, start_fields
 from pipelines.web.tasks.steps import StepsView, preset_and_allowed_or_none, steps_view_or_none
 from pipelines.web.tasks.tables import page_number_or_default
-from pipelines.web.tasks.task_path import policy_endings, task_path_json
+from pipelines.web.tasks.task_path import policy_endings, task_path_json_text
 from pipelines.web.tasks.task_tabs import job_with_log_to_show_or_none, tab_context
 from pipelines.web.tasks.task_timeline import moment_part, moment_redirect, name_moment, timeline_context
 from pipelines.web.tasks.tombstone import tombstone_page
@@ -208,7 +208,7 @@ def _live_part_context(request: SignedInRequest, view: TaskView) -> dict[str, An
         "paused": any(not row.station or row.station in places for row in view.pauses),
         "view": view,
         "drawing": moment.drawing if moment else drawing_of_version(task.pinned, task.project_id, endings),
-        "path": task_path_json(view, endings),
+        "path": task_path_json_text(view, endings),
         "line_url": _line_url(task),
         "why": view.explain_decision_or_last(request.GET.get("move", "")),
         "move": request.GET.get("move", "")[:64],

@@ -34,7 +34,7 @@ from pipelines.routing.sentences.names import gate_name, station_name, target_na
 from pipelines.web.changes.tree_comparison import CountedFile, compare_trees
 from pipelines.web.changes.trees import TaskTrees
 from pipelines.web.lines.drawing import LineDrawing, drawing_of_version
-from pipelines.web.tasks.task_path import policy_endings, task_path_json
+from pipelines.web.tasks.task_path import policy_endings, task_path_json_text
 from pipelines.web.tasks.task_tabs import OutputEntry, output_entries
 
 ENTERING = ("task.submitted", "token.moved", "token.forked", "token.joined")
@@ -235,7 +235,7 @@ def displayed_moment(view: TaskView, number: int) -> DisplayedMoment:
         output_entries(past),
         _past_files(past),
         _last_commit_or_none(past),
-        _stopped_path(task_path_json(past, endings)),
+        _stopped_path(task_path_json_text(past, endings)),
         drawing_of_version(past.task.pinned, past.task.project_id, endings),
     )
 

@@ -203,7 +203,7 @@ def _has_edge_to_end(line: ParsedLine, drawn: Mapping[str, str], token: Token) -
     return station is not None and bool(station.rules) and drawn.get(station.key) == token.end
 
 
-def task_path_json(view: TaskView, endings: Iterable[DrawnEnding]) -> str:
+def task_path_json_text(view: TaskView, endings: Iterable[DrawnEnding]) -> str:
     """Return the path for the script as the page passes it."""
     task = view.task
     path = task_path(

@@ -16,7 +16,7 @@ from pipelines.templatetags.time_axis import TimeAxis
 from pipelines.web.shell.page import SignedInRequest, render_in_shell
 from pipelines.web.tasks.tables import page_number_or_default
 from pipelines.web.tasks.task_moment import DisplayedMoment, displayed_moment, moment_numbers
-from pipelines.web.tasks.task_path import policy_endings, task_path_json
+from pipelines.web.tasks.task_path import policy_endings, task_path_json_text
 
 
 def timeline_context(view: TaskView, query: QueryDict) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def moment_part(request: SignedInRequest, view: TaskView) -> HttpResponse:
         address = moment_address(request, moment.number if moment else 0)
         return HttpResponseClientRedirect(f"{address}#timeline")
     if moment is None:
-        context["path"] = task_path_json(view, policy_endings(view))
+        context["path"] = task_path_json_text(view, policy_endings(view))
     part = render_in_shell(
         request, "tasks/task/moment_renewed.html", project=view.task.project, task=view.task, **context
     )

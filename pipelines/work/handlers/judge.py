@@ -25,7 +25,7 @@ INSTRUCTIONS = (
 )
 
 
-async def judged_answer(question: str, outcome: Mapping[str, Any], outgoing: Outgoing) -> Outcome:
+async def ask_judge_model(question: str, outcome: Mapping[str, Any], outgoing: Outgoing) -> Outcome:
     """The answer as an outcome; any failure counts as no answer."""
     began = time.monotonic()
     endpoint = outgoing.endpoint

@@ -125,7 +125,7 @@ def agent_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     if egress_entries_or_none(work.get("network")) is not None:
         made = replace(
             made,
-            access=_access_with_model_hosts(
+            access=_access_with_usual_hosts_replaced_by_model_hosts(
                 made.access, preset, stored, egress_entries_or_none(work.get("network")) or ()
             ),
         )
@@ -145,14 +145,14 @@ def _selected_values(names: tuple[str, ...], known: Mapping[str, str]) -> dict[s
     return {name: known[name] for name in names if name in known}
 
 
-def _access_with_model_hosts(
-    access: Access, preset: Preset, stored: Mapping[str, str], listed: tuple[str, ...]
+def _access_with_usual_hosts_replaced_by_model_hosts(
+    access: Access, preset: Preset, variables: Mapping[str, str], station_urls: tuple[str, ...]
 ) -> Access:
     """Its model is where the stored variables say; the usual hosts are left out then, unless the station lists them."""
     usual = {name_and_port_of_host_or_none(url) for url in preset.hosts} - {
-        name_and_port_of_host_or_none(url) for url in listed
+        name_and_port_of_host_or_none(url) for url in station_urls
     }
-    its = [host for url in preset.model_hosts(stored) if (host := name_and_port_of_host_or_none(url))]
+    its = [host for url in preset.model_hosts(variables) if (host := name_and_port_of_host_or_none(url))]
     others = (host for host in access.hosts if host not in usual)
     return replace(access, hosts=tuple(dict.fromkeys((*its, *others))))
 

@@ -19,7 +19,7 @@ from pipelines.work.transport.protocol import HandedOver
 
 
 @dataclass(frozen=True)
-class ReportFacts:
+class ReportingRunnerFacts:
     """Facts that are needed to judge the reports of one runner. `jobs`: those that it has or had, with task, project
     and owner; `artifacts`: files handed over, by job; `results`: stored results by job and lease; `ran`:
     versions of the line by task; `uploads`: jobs with stored files."""
@@ -33,7 +33,7 @@ class ReportFacts:
 
 
 @dataclass(frozen=True)
-class Reporter:
+class ReportingRunner:
     """Runner that reports, with its token and the jobs."""
 
     token: ApiToken
@@ -41,7 +41,9 @@ class Reporter:
     jobs: Collection[int]
 
 
-def read_report_facts(project: int, reporters: Sequence[Reporter]) -> list[ReportFacts | None]:
+def read_facts_of_reporting_runners(
+    project: int, reporters: Sequence[ReportingRunner]
+) -> list[ReportingRunnerFacts | None]:
     """Return the facts by which each of these reporters, whose tokens are of this project, is judged; None:
     this runner never registered with this token."""
     job_ids = list({job for reporter in reporters for job in reporter.jobs})
@@ -64,19 +66,22 @@ def read_report_facts(project: int, reporters: Sequence[Reporter]) -> list[Repor
     jobs = {row["id"]: row for row in json.loads(work or "[]")}
     left, stored, versions = _artifacts_by_job(artifacts), _results_by_lease(results), _versions_by_task(ran)
 
-    def facts_of_reporter_or_none(reporter: Reporter) -> ReportFacts | None:
+    def facts_of_reporting_runner_or_none(reporter: ReportingRunner) -> ReportingRunnerFacts | None:
         # By both: an id that another token registered is told as unknown, as if nobody had it
         runner = known.get((str(reporter.runner), reporter.token.pk))
         if runner is None:
             return None
         own = _own_jobs_of_reporter(reporter, runner, tasks, jobs)
-        return ReportFacts(runner, own, left, stored, versions, frozenset(uploads))
+        return ReportingRunnerFacts(runner, own, left, stored, versions, frozenset(uploads))
 
-    return [facts_of_reporter_or_none(reporter) for reporter in reporters]
+    return [facts_of_reporting_runner_or_none(reporter) for reporter in reporters]
 
 
 def _own_jobs_of_reporter(
-    reporter: Reporter, runner: Worker, tasks: dict[int, dict[str, Any]], jobs: dict[int, dict[str, Any]]
+    reporter: ReportingRunner,
+    runner: Worker,
+    tasks: dict[int, dict[str, Any]],
+    jobs: dict[int, dict[str, Any]],
 ) -> dict[int, Job]:
     project = reporter.token.project
     assert project is not None  # a runner's token has one

@@ -20,7 +20,7 @@ from pipelines.routing.document.line import Station
 from pipelines.work import storage
 from pipelines.work.results.text import escaped_for_storage, masked_value
 from pipelines.work.runners import credentials
-from pipelines.work.runners.report_facts import ReportFacts
+from pipelines.work.runners.report_facts import ReportingRunnerFacts
 from pipelines.work.transport.local import stored_results
 from pipelines.work.transport.local.reports import deliver_reports
 from pipelines.work.transport.local.station_values import maskers_by_versions
@@ -41,7 +41,7 @@ class RunnerReport:
     """Report of a runner on one attempt. `known`: what it is judged by; `offer`: it would take the next job
     of the same task."""
 
-    known: ReportFacts
+    known: ReportingRunnerFacts
     job: Job
     attempt: int
     lease: uuid.UUID
@@ -109,7 +109,7 @@ def _observed_outcome(
         for group, members in (reported_facts.items() if isinstance(reported_facts, dict) else ())
         if group in REPORTED and isinstance(members, dict)
     }
-    if claims := _tool_reports(reported_facts):
+    if claims := _agent_reports_as_claims(reported_facts):
         facts[CLAIMS] = {"made": claims, SOURCE: {"observed_by": runner_report.actor_of_report}}
     # Law §15: a runner's word of facts and artifacts counts for nothing. They are found in what it sent
     outcome = {
@@ -124,7 +124,7 @@ def _observed_outcome(
     return outcome
 
 
-def _tool_reports(reported_facts: Any) -> list[dict[str, Any]]:
+def _agent_reports_as_claims(reported_facts: Any) -> list[dict[str, Any]]:
     """Return what an agent reported by its tool: a claim, as which it is kept whoever hands it on."""
     group = reported_facts.get(CLAIMS) if isinstance(reported_facts, dict) else None
     made = group.get("made") if isinstance(group, dict) else None

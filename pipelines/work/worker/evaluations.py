@@ -44,7 +44,7 @@ class QuestionAnswerer:
             return no_answer_outcome("The question is gone.")
         if orders.kind == MODEL:
             question = orders.question.asked["agentic"]["question"]
-            return await judge.judged_answer(str(question), orders.question.outcome, config.outgoing)
+            return await judge.ask_judge_model(str(question), orders.question.outcome, config.outgoing)
         if orders.kind not in PROGRAMS:
             return no_answer_outcome(f"This worker does not know questions of kind “{orders.kind}”.")
         spec, run = PROGRAMS[orders.kind]

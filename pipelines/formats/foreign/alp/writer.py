@@ -95,9 +95,9 @@ def _rule_documents(
             continue
         evaluation = _kind_question_and_answer_or_none(rule.get("when"))
         if evaluation is None:
-            yield _rule_document(rule, station, names, gates, condition=_condition_text(rule.get("when"))) | {
-                "toStationId": names[target]
-            }
+            yield _rule_document(
+                rule, station, names, gates, condition=_alp_condition_word(rule.get("when"))
+            ) | {"toStationId": names[target]}
             continue
         what, question, answer = evaluation
         way: Json = {"toStationId": names[target]}
@@ -132,7 +132,7 @@ def _rule_document(
     }
 
 
-def _condition_text(when: Any) -> str:
+def _alp_condition_word(when: Any) -> str:
     result = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
     if result == "success" or when in ({"verdict": "pass"},):
         return "success"

@@ -141,7 +141,7 @@ class SearchAutomaton:
         self._remembered = 0
 
     def initial_state_or_none(self) -> Hashable:
-        return self._closed_state(frozenset([self.nfa.start]), first=True)
+        return self._closed_state_or_matched(frozenset([self.nfa.start]), first=True)
 
     def step(self, state: Any, character: str) -> Hashable:
         if state == MATCHED:
@@ -169,9 +169,9 @@ class SearchAutomaton:
             if any(low <= code <= high for low, high in ranges)
         }
         # `matches` searches anywhere: a match may begin at every character (law §3).
-        return self._closed_state(frozenset(moved | {self.nfa.start}), first=False)
+        return self._closed_state_or_matched(frozenset(moved | {self.nfa.start}), first=False)
 
-    def _closed_state(self, states: frozenset[int], *, first: bool) -> Hashable:
+    def _closed_state_or_matched(self, states: frozenset[int], *, first: bool) -> Hashable:
         closed = self._closure(states, {"", START} if first else {""})
         return MATCHED if self.nfa.final in closed else (closed, first)
 

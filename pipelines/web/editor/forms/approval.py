@@ -27,12 +27,12 @@ class RequirementKindField(ChoiceField):
 
     firsts: dict[str, str]
 
-    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
+    def control_values_for_fragment(self, fragment: Any) -> list[str]:
         return [requirement_kind_or_empty(fragment_paths.value_at(fragment, self.at[:-1]))]
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
-        if kind not in REQUIREMENTS or [kind] == self.control_values_with_any_replaced(fragment):
+        if kind not in REQUIREMENTS or [kind] == self.control_values_for_fragment(fragment):
             return fragment
         old = fragment_paths.value_at(fragment, self.at[:-1])
         others = {key: value for key, value in old.items() if key not in REQUIREMENTS}

@@ -135,13 +135,13 @@ class LabelledTypesField(FailureTypesField):
         rule = self.at[:2]
         label, before = (
             fragment_paths.value_at(fragment, (*rule, "label")),
-            self.control_values_with_any_replaced(fragment),
+            self.control_values_for_fragment(fragment),
         )
         changed = super().with_typed(fragment, typed)
         # A label that somebody wrote differs from the types, and stays.
         if before and before[0] and label == before[0]:
             return fragment_paths.fragment_with_value_at(
-                changed, (*rule, "label"), self.control_values_with_any_replaced(changed)[0]
+                changed, (*rule, "label"), self.control_values_for_fragment(changed)[0]
             )
         return changed
 

@@ -186,5 +186,5 @@ def _form_answer(
         if name not in rejected:
             problems.setdefault(name, []).append(problem)
     problems.update({name: wrong.get(name, []) for name in rejected})
-    stored = {name: known[name].control_values_with_any_replaced(form.fragment) for name in rejected}
+    stored = {name: known[name].control_values_for_fragment(form.fragment) for name in rejected}
     return FormAnswer(form.fragment, form.sections, problems, rejected, label, focus, stored)

@@ -99,7 +99,7 @@ class FormView:
         name = field.name
         typed = self.found.refused.get(name)
         # What was refused is shown as it was typed, though the fragment has something else.
-        values = field.control_values_with_any_replaced(self.found.fragment) if typed is None else typed
+        values = field.control_values_for_fragment(self.found.fragment) if typed is None else typed
         value = values[0] if values else ""
         problems = [_problem_text(problem) for problem in self.found.problems.get(name, ())]
         context = {

@@ -131,7 +131,7 @@ class TargetField(ChoiceField):
     def name(self) -> str:
         return f"{super().name}#one"
 
-    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
+    def control_values_for_fragment(self, fragment: Any) -> list[str]:
         to = fragment_paths.value_at(fragment, self.at)
         one = to[0] if type(to) is list and len(to) == 1 else to
         return [self.to_text(one)] if one is not MISSING else [""]
@@ -142,7 +142,7 @@ class TargetField(ChoiceField):
             return fragment_paths.fragment_with_value_at(fragment, self.at, key)
         # No branches: `@origin`, `@blocked`, and the option of a fork itself.
         stations = [value for value, _words in self.options if not value.startswith(("@", "*"))]
-        before = self.control_values_with_any_replaced(fragment)
+        before = self.control_values_for_fragment(fragment)
         # The target until now stays the first branch.
         return fragment_paths.fragment_with_value_at(
             fragment, self.at, list(dict.fromkeys([*before, *stations]))[:2]

@@ -90,11 +90,11 @@ SEVERAL: Mapping[type[WorkKey], Callable[[Kind, str, Fragment], Items]] = {
 class NetworkField(ChoiceField):
     """A list of hosts stands under the word of its key."""
 
-    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
+    def control_values_for_fragment(self, fragment: Any) -> list[str]:
         return (
             [EGRESS]
             if type(fragment_paths.value_at(fragment, self.at)) is dict
-            else super().control_values_with_any_replaced(fragment)
+            else super().control_values_for_fragment(fragment)
         )
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:

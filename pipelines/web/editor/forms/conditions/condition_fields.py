@@ -95,7 +95,7 @@ class ConditionKindField(ChoiceField):
     def name(self) -> str:
         return f"{super().name}#kind"
 
-    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
+    def control_values_for_fragment(self, fragment: Any) -> list[str]:
         return [condition_kind_or_empty(fragment_paths.value_at(fragment, self.at))]
 
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:

@@ -30,7 +30,7 @@ class WordsField(SeveralField):
     def describe_write(self, fragment: Any) -> dict[str, Any]:
         return {"words": True}
 
-    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
+    def control_values_for_fragment(self, fragment: Any) -> list[str]:
         value = fragment_paths.value_at(fragment, self.at)
         words = [value] if type(value) is str else list(value or ())
         return list(

@@ -60,7 +60,7 @@ class FormField:
     def name(self) -> str:
         return fragment_paths.path_name(self.at)
 
-    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
+    def control_values_for_fragment(self, fragment: Any) -> list[str]:
         """Return the content of the control."""
         value = fragment_paths.value_at(fragment, self.at)
         return [] if value is MISSING else [self.to_text(value)]

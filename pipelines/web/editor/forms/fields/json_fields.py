@@ -45,7 +45,7 @@ class RestField(FormField):
     def name(self) -> str:
         return join_name(fragment_paths.path_name(self.at), "*")
 
-    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
+    def control_values_for_fragment(self, fragment: Any) -> list[str]:
         left = self.remaining(fragment)
         return [] if left is MISSING else [to_json(left)]
 

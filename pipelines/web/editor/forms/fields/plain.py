@@ -24,7 +24,7 @@ class TextField(FormField):
         # A text that stands there empty says something else than none: to type it again takes it not away.
         return (
             fragment
-            if list(typed) == self.control_values_with_any_replaced(fragment)
+            if list(typed) == self.control_values_for_fragment(fragment)
             else super().with_typed(fragment, typed)
         )
 
@@ -70,8 +70,8 @@ class ChoiceField(FormField):
     def widget(self) -> str:  # type: ignore[override]
         return "combobox" if self.free else "select"
 
-    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
-        return super().control_values_with_any_replaced(fragment) or [""]
+    def control_values_for_fragment(self, fragment: Any) -> list[str]:
+        return super().control_values_for_fragment(fragment) or [""]
 
     def describe_write(self, fragment: Any) -> dict[str, Any]:
         """Add to options that write more than their own place what each changes."""
@@ -108,7 +108,7 @@ class FlagField(FormField):
     def describe_write(self, fragment: Any) -> dict[str, Any]:
         return {"flag": self.usual}
 
-    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
+    def control_values_for_fragment(self, fragment: Any) -> list[str]:
         value = fragment_paths.value_at(fragment, self.at)
         return ["on"] if (value if type(value) is bool else self.usual) else []
 
@@ -130,7 +130,7 @@ class SeveralField(FormField):
     def describe_write(self, fragment: Any) -> dict[str, Any]:
         return {"ticks": list(self.usual)}
 
-    def control_values_with_any_replaced(self, fragment: Any) -> list[str]:
+    def control_values_for_fragment(self, fragment: Any) -> list[str]:
         value = fragment_paths.value_at(fragment, self.at)
         return [self.to_text(member) for member in value] if type(value) is list else list(self.usual)
 
@@ -141,7 +141,7 @@ class SeveralField(FormField):
     def with_typed(self, fragment: Any, typed: Sequence[str]) -> Any:
         """Return the fragment with the chosen values: present ones in their old order, new ones in the order
         of the options."""
-        before = self.control_values_with_any_replaced(fragment)
+        before = self.control_values_for_fragment(fragment)
         # What is unchanged stays as it is written, also where it is the usual.
         if set(before) == set(typed):
             return fragment
