@@ -16,6 +16,24 @@ function keepListScrolled(): void {
   if (files) showCurrent(files);
 }
 
+/** Enter in the filter opens the first file that matches, and goes on at its heading: keys are no text any more. */
+function leaveFilterByEnter(): void {
+  let opening = false;
+  document.addEventListener("submit", ({ target }) => {
+    if (!(target instanceof Element) || !target.matches(".changed-search")) return;
+    opening = true;
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+  });
+  document.addEventListener("htmx:afterSettle", ({ target }) => {
+    if (!opening || !(target instanceof Element) || target.id !== "changes") return;
+    opening = false;
+    const heading = document.getElementById("changed-path");
+    if (!heading || document.activeElement !== document.body) return;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+  });
+}
+
 /** Scrolls the list alone: `scrollIntoView` would move the page, too. */
 function showCurrent(files: HTMLElement): void {
   const current = files.querySelector<HTMLElement>("[aria-current=true]");
@@ -31,6 +49,7 @@ function showCurrent(files: HTMLElement): void {
  */
 export function startChanges(): void {
   keepListScrolled();
+  leaveFilterByEnter();
   document.addEventListener(
     "keydown",
     (event) => {

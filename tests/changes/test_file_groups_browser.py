@@ -93,7 +93,8 @@ def test_keys_go_from_the_odd_file_to_the_group_and_filter(review: Page) -> None
     expect(filter_field).to_be_focused()
     review.keyboard.press("Enter")
     expect(review.locator("#changed-path")).to_have_text("app/s03/part015.py")
-    review.locator("body").press("?")
+    expect(review.locator("#changed-path")).to_be_focused()
+    review.keyboard.press("?")
     keys = review.locator("#shortcuts")
     for words in (
         "Next, previous changed file",
