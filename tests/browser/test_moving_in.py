@@ -126,7 +126,7 @@ def test_from_the_printed_link_to_a_project_that_is_put_away(
     theirs.get_by_label("Password", exact=True).fill(PASSWORD)
     theirs.get_by_label("Confirm password").fill(PASSWORD)
     theirs.get_by_role("button", name="Create account and join").click()
-    expect(theirs.get_by_role("heading", name="Lines", level=1)).to_be_visible()
+    expect(theirs.get_by_role("heading", name="Home", level=1)).to_be_visible()
 
     # A second project, with the same reviewer.
     page.locator("[popovertarget='projects']").click()

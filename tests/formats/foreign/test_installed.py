@@ -16,7 +16,7 @@ from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 
 MODULE = """\
-from pipelines.formats.foreign.system import ForeignSystem, has
+from pipelines.formats.foreign.system import ForeignSystem, sign_of_object_with_keys
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 
 STATION = {"key": "a", "work": {"kind": "manual"}, "rules": [{"id": "r", "to": "completed"}]}
@@ -35,7 +35,8 @@ def fails(given):
     raise RuntimeError("no sign")
 
 
-JOBS = ForeignSystem(key="jobs", name="Jobs", what="a file of jobs", signs=(has("jobs"),), read=read)
+JOBS_SIGNS = (sign_of_object_with_keys("jobs"),)
+JOBS = ForeignSystem(key="jobs", name="Jobs", what="a file of jobs", signs=JOBS_SIGNS, read=read)
 TAKES = ForeignSystem(key="contenox", name="Mine", what="mine", signs=(lambda given: "tasks",), read=read)
 FAILS = ForeignSystem(key="fails", name="Fails", what="what fails", signs=(fails,), read=read)
 
