@@ -191,6 +191,78 @@ def test_an_answer_that_comes_late_takes_nothing_from_what_was_typed_since(canva
     assert (work["cwd"], work["prompt"]) == ("lib", "half a sen")
 
 
+THREE = [{"key": label.lower(), "type": "text", "label": label} for label in ("First", "Second", "Third")]
+
+
+@pytest.fixture
+def inputs(
+    world: World, enter_canvas: Enter, request: pytest.FixtureRequest
+) -> tuple[Page, Line, list[Route]]:
+    """Three inputs in their form; the first questions that write something are held, as many as a test asks for."""
+    line = create_line(world.project, "formed", "Formed", {**DOCUMENT, "inputs": THREE}, world.admin)
+    page = enter_canvas(line)
+    page.locator('.react-flow__node[data-id="@start"]').click()
+    expect(page.locator(".ef-form summary", has_text="Third")).to_be_visible()
+    held: list[Route] = []
+
+    def hold_first(route: Route) -> None:
+        if len(held) < request.param and not route.request.post_data_json["peek"]:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/draft/forms/*", hold_first)
+    return page, line, held
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("inputs", [2], indirect=True)
+def test_what_is_typed_while_a_row_is_deleted_stays_in_its_own_row(
+    inputs: tuple[Page, Line, list[Route]],
+) -> None:
+    page, line, held = inputs
+    form = page.locator(".ef-form")
+    unfold(form, "Third")
+    label = form.get_by_label("Label", exact=True).last
+    label.fill("Third a")
+    with page.expect_request("**/draft/forms/*"):
+        page.keyboard.press("Enter")
+    label.fill("Third ab")
+    form.get_by_role("button", name="Delete First").click()
+    with page.expect_request("**/draft/forms/*"):
+        held[0].continue_()
+    label.fill("Third abc")
+    held[1].continue_()
+    expect(form.get_by_role("button", name="Delete First")).to_have_count(0)
+    expect(label).to_have_value("Third abc")
+    expect(label).to_be_focused()
+    page.keyboard.type("d")
+    page.keyboard.press("Enter")
+    expect(form.get_by_role("button", name="Delete Third abcd")).to_be_visible()
+    saved(page)
+    assert [field["label"] for field in draft(line)["inputs"]] == ["Second", "Third abcd"]
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("inputs", [1], indirect=True)
+def test_buttons_pressed_while_a_row_moves_go_along_with_their_row(
+    inputs: tuple[Page, Line, list[Route]],
+) -> None:
+    page, line, held = inputs
+    form = page.locator(".ef-form")
+    unfold(form, "Second")
+    down = form.get_by_role("button", name="Move First down")
+    with page.expect_request("**/draft/forms/*"):
+        down.click()
+    down.click()
+    form.get_by_role("button", name="Delete Second").dblclick()
+    form.get_by_label("Label", exact=True).nth(1).fill("Gone with its row")
+    held[0].continue_()
+    expect(form.get_by_role("button", name="Delete Second")).to_have_count(0)
+    saved(page)
+    assert [field["label"] for field in draft(line)["inputs"]] == ["Third", "First"]
+
+
 @pytest.mark.wide
 def test_the_start_opens_the_inputs_and_shows_the_form_that_they_make(canvas: Page, line: Line) -> None:
     canvas.locator('.react-flow__node[data-id="@start"]').click()
