@@ -16,9 +16,7 @@ export function startTheme(): void {
     // keepalive: a page that is left at once must not take the choice with it.
     fetch(form.action, { method: "POST", body, keepalive: true, headers: { "X-Requested-With": "fetch" } })
       .then((answer) => {
-        // To the page that signs in: the choice was not saved.
-        if (answer.redirected) location.assign(answer.url);
-        else if (!answer.ok) plainly();
+        if (!answer.ok) plainly();
       })
       .catch(plainly);
   });

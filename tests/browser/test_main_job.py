@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
-from django.contrib.sessions.models import Session
 from playwright.sync_api import APIResponse, BrowserContext, Page, Route, expect
 
 from pipelines.models import Artifact, Delivery, Task, User
@@ -142,20 +141,6 @@ def test_the_theme_is_changed_at_once_and_stays(
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-
-
-@pytest.mark.wide
-def test_a_theme_chosen_after_the_session_ended_leads_to_signing_in(
-    page: Page, site: Site, demo: World, sign_in: Callable[[Page, User], None]
-) -> None:
-    sign_in(page, demo.admin)
-    page.goto("/")
-    page.get_by_role("button", name=re.compile("admin", re.I)).click()
-    Session.objects.all().delete()
-    page.get_by_role("menuitemradio", name="Dark").click()
-    expect(page).to_have_url(re.compile(r"/sign-in/\?.*reason=ended"))
-    demo.admin.refresh_from_db()
-    assert demo.admin.theme != "dark"
 
 
 @pytest.mark.wide

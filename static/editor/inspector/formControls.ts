@@ -19,12 +19,6 @@ export function faultOf(root: Element | undefined, name: string): { label: strin
   return { label: textOf("label, legend"), why: textOf(".field-error") };
 }
 
-/** The control of the form that has the focus. */
-export function controlInFocus(form: HTMLElement | undefined): HTMLElement | undefined {
-  const focused = document.activeElement;
-  return form?.contains(focused) && isControl(focused) ? focused : undefined;
-}
-
 /** A row, a button, or a control. */
 export function focusOn(id: string): void {
   const form = document.getElementById(id);

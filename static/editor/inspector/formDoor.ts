@@ -10,10 +10,8 @@ import type { LineDocument } from "../store/document";
 import { type Fragment, same } from "../store/patch";
 import type { Editor, Taken } from "../store/store";
 import { changeOf, expectedOf } from "./formChange";
-import { controlInFocus, faultOf, focusOn, valuesIn } from "./formControls";
-import { inside, stepsOf } from "./formWrites";
+import { faultOf, focusOn, valuesIn } from "./formControls";
 import { isControl, morph, remember } from "./morph";
-import { deedAfter, moveRows, placeAfter } from "./rowsMoved";
 import { outlineOf, type Subject, selectionOf } from "./subjects";
 
 type DoorState = "loading" | "ready" | "away" | "signed-out" | "refused";
@@ -271,8 +269,8 @@ export class Door {
       peek: purpose === "show",
       save: carried ? { expected: carried.expected, edit: carried.edit } : null,
     });
+    this.#busy = false;
     if (answer.is !== "ok") {
-      this.#busy = false;
       carried?.done();
       if (answer.is !== "refused") return this.#failed(answer.is, purpose);
       this.#deeds = [];
@@ -282,8 +280,7 @@ export class Door {
     this.#waits(false);
     // What was pressed meanwhile is asked from here, and waited for.
     this.#answered({ fragment, typed, deed, peek: purpose === "show", shown: current, carried }, answer.said);
-    this.#busy = false;
-    if (this.#wanted) void this.#send();
+    if (this.#wanted && !this.#busy) void this.#send();
   }
 
   /** Unsaved text goes along, with what is typed and pressed here where it can be told what that makes of it. */
@@ -316,17 +313,16 @@ export class Door {
     const refused = new Set(answer.refused);
     for (const [name, was] of typed) {
       // What was typed since is newer than the answer.
-      if (same(this.#typed.get(name), was)) this.#typed.delete(name);
+      if (deed || same(this.#typed.get(name), was)) this.#typed.delete(name);
       this.#refused.delete(name);
     }
-    const writing = controlInFocus(this.#el);
-    if (deed) this.#follow(deed, sent);
     for (const name of refused) {
       if (this.#typed.has(name)) continue;
       this.#typed.set(name, values.get(name) ?? []);
       this.#refused.set(name, faultOf(fresh, name));
     }
     this.#keepTyped();
+    if (deed) this.#deeds.shift();
     const wrong = peek ? undefined : [...refused].find((name) => typed.has(name));
     const { label, why } = faultOf(fresh, wrong ?? "");
     const undisturbed = shown === this.#now();
@@ -338,25 +334,9 @@ export class Door {
     if (this.#deeds.length > 0) this.#ask("send");
     if (wrong !== undefined) announce(`${label}: ${why}`);
     this.#tellRefused();
-    // Whoever writes in another field by now goes on there.
-    if (answer.focus && writing?.isConnected) writing.focus();
-    else if (answer.focus && !controlInFocus(this.#el)) focusOn(answer.focus);
+    if (answer.focus) focusOn(answer.focus);
     this.refresh();
     if (!this.#stop && !this.pending) this.kept(false);
-  }
-
-  /** The server did what this button says: what was typed and pressed since stays with its row. */
-  #follow(deed: Deed, sent: Fragment): void {
-    const rows = inside(sent, stepsOf(deed.rows));
-    const count = Array.isArray(rows) ? rows.length : 0;
-    this.#deeds = this.#deeds.slice(1).flatMap((later) => deedAfter(later, deed, count) ?? []);
-    const typed = [...this.#typed];
-    this.#typed.clear();
-    for (const [name, values] of typed) {
-      const now = placeAfter(name, deed, count);
-      if (now !== undefined) this.#typed.set(now, values);
-    }
-    if (this.#stop && this.#el?.dataset.form === this.#name) moveRows(this.#el, deed, count);
   }
 
   #apply(sent: Fragment, { fragment, label, saved }: Form, carried: Along | undefined): void {
